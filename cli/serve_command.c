@@ -3,12 +3,16 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/choices.h"
 #include "cli/password_prompt.h"
 #include "cli/warning_printer.h"
 #include "core/arena.h"
+#include "core/file.h"
+#include "core/memory.h"
 #include "online/online_run.h"
+#include "online/stream_frames.h"
 #include "report/failing.h"
 #include "results/evidence.h"
 #include "standards/header_language.h"
@@ -17,11 +21,20 @@
 struct serve_options {
     struct run_options run;
     const char *listen, *tls_path, *nfs_path, *record, *replay;
+    const char *token_file, *stop_on, *http;
+    bool http_public;
     int64_t port; /* -1: as the configuration says */
     struct integer_list ranks;
     uint64_t limit_bytes;
     bool plain;
 };
+
+/* What --stop-on takes. */
+static const char *const *stop_names(void)
+{
+    static const char *const names[] = { "error", "warning", NULL };
+    return names;
+}
 
 #define AT(member) .offset = offsetof(struct serve_options, member)
 
@@ -48,6 +61,16 @@ static const struct option_row rows[] = {
     { { "plain" }, OPTION_FLAG, AT(plain), .help = "Plain text, whatever the configuration says." },
     { { "shared-storage" }, OPTION_DIRECTORY, AT(nfs_path), "DIR",
       .help = "Take records from files in this folder, over nfs_path of the configuration." },
+    { { "token-file" }, OPTION_FILE, AT(token_file), "FILE",
+      .help = "A file whose first line is the token that stream clients (torch_stream.py) must "
+              "have, and browsers with --http-public." },
+    { { "stop-on" }, OPTION_CHOICE, AT(stop_on), "VERDICT", .choices = stop_names,
+      .help = "Tell stream clients to stop training at the first call with this verdict or a worse "
+              "one; those with stop_on_error=True raise ProbeStop then." },
+    { { "http" }, OPTION_TEXT, AT(http), "ADDRESS:PORT",
+      .help = "Show the run in a browser while it goes on: 127.0.0.1:8080." },
+    { { "http-public" }, OPTION_FLAG, AT(http_public),
+      .help = "Let --http have an address that other hosts reach; takes --token-file." },
     { { "record" }, OPTION_FILE, AT(record), "FILE",
       .help = "Keep the received records in a new file, for --replay." },
     { { "replay" }, OPTION_FILE, AT(replay), "FILE",
@@ -129,6 +152,25 @@ static struct status find_config(struct online_config *out, struct arena *arena,
                         "--replay, or a configuration (-config) with port or nfs_path");
 }
 
+/* The first line of the file, which is all it should have. */
+static struct status read_token(const char **out, struct arena *arena,
+                                const struct serve_options *o)
+{
+    char *text;
+    size_t bytes;
+
+    *out = NULL;
+    if (!o->token_file) return status_ok();
+    TRY(file_read_text(&text, &bytes, o->token_file, o->run.file_policy));
+    size_t length = strcspn(text, "\r\n");
+    *out = arena_copy_bytes(arena, text, length);
+    memory_release(text);
+    if (!*out) return status_no_memory(length);
+    if (length && length <= STREAM_TOKEN_BYTES) return status_ok();
+    return status_error(STATUS_BAD_INPUT, "'%s': a token of %zu bytes; 1 to %d are accepted",
+                        file_shown(o->token_file).text, length, (int)STREAM_TOKEN_BYTES);
+}
+
 static struct status serve_by(int *exit_status, const struct serve_options *o, struct arena *arena)
 {
     struct interrupts interrupts;
@@ -140,8 +182,13 @@ static struct status serve_by(int *exit_status, const struct serve_options *o, s
         .limit_bytes = o->limit_bytes,
         .ask = password_can_be_asked() ? password_ask : NULL,
         .log = { print_event, NULL },
+        .may_stop = o->stop_on != NULL,
+        .stop_on = o->stop_on && !strcmp(o->stop_on, "warning") ? VERDICT_WARNING : VERDICT_ERROR,
+        .http = o->http,
+        .http_public = o->http_public,
     };
     TRY(find_config(&online.config, arena, o));
+    TRY(read_token(&online.token, arena, o));
     TRY(interrupts_open(&interrupts));
     struct status status = online_run(exit_status, &online, &interrupts);
     if (status.code != STATUS_INTERRUPTED) interrupts_close(&interrupts);

@@ -18,6 +18,7 @@ const char *live_view_url(const struct live_view *view)
     return "";
 }
 
+void live_view_linger(struct live_view *view) { (void)view; }
 void live_view_close(struct live_view *view) { (void)view; }
 
 #else
@@ -26,10 +27,12 @@ void live_view_close(struct live_view *view) { (void)view; }
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -47,7 +50,8 @@ struct live_view {
     char url[80];
     pthread_mutex_t report_mutex;
     char report_path[40];
-    double report_s; /* when it was made; 0: never */
+    double report_s;                     /* when it was made; 0: never */
+    atomic_bool was_asked, has_told_end; /* for live_view_linger */
 };
 
 /* ---- answers ---------------------------------------------------------------------------- */
@@ -109,6 +113,8 @@ static enum MHD_Result send_facts(struct live_view *view, struct MHD_Connection 
     struct status status = view->options.look(&facts, &arena, view->options.context);
     if (!status.code) live_json_write(&out, &facts);
     if (!status.code) status = out.status;
+    if (!status.code) atomic_store(&view->was_asked, true);
+    if (!status.code && facts.is_over) atomic_store(&view->has_told_end, true);
     enum MHD_Result result =
         status.code ? send_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, status.text)
                     : send_answer(connection, MHD_HTTP_OK,
@@ -355,6 +361,17 @@ struct status live_view_open(struct live_view **out, const struct live_view_opti
 }
 
 const char *live_view_url(const struct live_view *view) { return view->url; }
+
+void live_view_linger(struct live_view *view)
+{
+    enum { WAITS = 25, WAIT_MS = 100 };
+    const struct timespec pause = { .tv_nsec = WAIT_MS * 1000000L };
+
+    if (!atomic_load(&view->was_asked)) return;
+    for (int i = 0; i < WAITS && !atomic_load(&view->has_told_end); i++)
+        (void)nanosleep(&pause, NULL);
+    (void)nanosleep(&pause, NULL); /* the answer is on its way */
+}
 
 void live_view_close(struct live_view *view)
 {

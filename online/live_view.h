@@ -43,6 +43,9 @@ struct status live_view_open(struct live_view **out, const struct live_view_opti
 /* "http://127.0.0.1:8080/" */
 const char *live_view_url(const struct live_view *view);
 
+/* Wait until those who look have been told that the run is over, for two seconds at most. */
+void live_view_linger(struct live_view *view);
+
 /* Stop serving. NULL is closed. */
 void live_view_close(struct live_view *view);
 

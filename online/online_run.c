@@ -16,11 +16,15 @@
 #include "online/attendance.h"
 #include "online/event_log.h"
 #include "online/judge.h"
+#include "online/live_source.h"
+#include "online/live_view.h"
 #include "online/peer_sessions.h"
+#include "online/rank_files.h"
 #include "online/receive_memory.h"
 #include "online/recording.h"
 #include "online/server.h"
 #include "online/shared_storage.h"
+#include "online/stream_service.h"
 #include "runner/memory_budget.h"
 
 enum { LOOK_MS = 100 };            /* how often shared storage and the judge are looked after */
@@ -41,8 +45,11 @@ struct online_run {
     struct tls *tls;
     struct attendance attendance;
     struct peer_sessions sessions;
-    struct server *server; /* NULL: another source */
-    int woken;             /* event descriptor of sources without a server */
+    struct stream_service *stream; /* NULL: another source than a server */
+    struct live_source live;
+    struct live_view *view; /* or NULL */
+    struct server *server;  /* NULL: another source */
+    int woken;              /* event descriptor of sources without a server */
     bool is_interrupted;
 };
 
@@ -62,16 +69,37 @@ static void release_body(void *context, void *body, size_t bytes)
     if (receive_memory_give(&run->memory, bytes)) wake(run);
 }
 
-static void has_room(void *context) { wake(context); }
+static void has_room(void *context)
+{
+    struct online_run *run = context;
+    if (run->stream) stream_service_room(run->stream);
+    wake(run);
+}
+
+static void is_done(void *context, const struct record_done *done)
+{
+    struct online_run *run = context;
+    if (run->stream) stream_service_done(run->stream, done);
+}
+
+static void keep(struct online_run *run, enum recording_kind kind,
+                 const struct record_origin *origin, const void *body, size_t bytes)
+{
+    struct status status = recording_add(&run->recording, kind, origin, body, bytes);
+    if (status.code) /* the checks are worth more than their recording */
+        event_log_write(&run->log, NULL, "the recording ends here: %s", status.text);
+}
 
 static struct status arrived(void *context, const struct judge_submission *record)
 {
-    struct online_run *run = context;
-    struct status status = recording_add(&run->recording, RECORDING_PEER, &record->origin,
-                                         record->body, record->bytes);
-    if (status.code) /* the checks are worth more than their recording */
-        event_log_write(&run->log, NULL, "the recording ends here: %s", status.text);
+    keep(context, RECORDING_PEER, &record->origin, record->body, record->bytes);
     return status_ok();
+}
+
+static void stream_arrived(void *context, const struct record_origin *origin, const void *body,
+                           size_t bytes)
+{
+    keep(context, RECORDING_STREAM, origin, body, bytes);
 }
 
 static struct status submit(bool *taken, void *context, const struct judge_submission *record)
@@ -86,6 +114,25 @@ static struct record_sink sink_of(struct online_run *run)
                                  .context = run };
 }
 
+static struct status open_view(struct online_run *run)
+{
+    const struct online_options *o = run->options;
+    run->live.judge = run->judge;
+    run->live.stream = run->stream;
+    run->live.out_path = o->run->out_path;
+    run->live.file_policy = o->run->file_policy;
+    const struct live_view_options options = { .address = o->http,
+                                               .is_public = o->http_public,
+                                               .token = o->http_public ? o->token : NULL,
+                                               .look = live_source_look,
+                                               .report = live_source_report,
+                                               .context = &run->live };
+    if (!o->http) return status_ok();
+    TRY(live_view_open(&run->view, &options));
+    event_log_write(&run->log, NULL, "live view on %s", live_view_url(run->view));
+    return status_ok();
+}
+
 static struct status open_judge(struct online_run *run)
 {
     const struct integer_list *ranks = &run->options->config.ranks;
@@ -94,9 +141,10 @@ static struct status open_judge(struct online_run *run)
         .ranks = ranks->items,
         .n_ranks = ranks->count,
         .queue_bytes = 2 * run->memory.share_bytes,
-        .listener = { .context = run, .release = release_body, .room = has_room },
+        .listener = { .context = run, .release = release_body, .done = is_done, .room = has_room },
     };
     TRY(judge_open(&run->judge, &config));
+    TRY(open_view(run));
     return run->options->record ? recording_create(&run->recording, run->options->record)
                                 : status_ok();
 }
@@ -125,10 +173,16 @@ static void wait_a_moment(const struct online_run *run, int milliseconds)
     if (read(run->woken, &value, sizeof value) < 0) return; /* nobody woke it */
 }
 
-/* Until all that was submitted is committed. */
+/* Everything that has come is judged and written. */
+static bool is_idle(const struct online_run *run)
+{
+    return (!run->stream || stream_service_is_idle(run->stream)) && judge_is_idle(run->judge);
+}
+
+/* Until then. */
 static struct status drain_judge(struct online_run *run)
 {
-    while (!judge_is_idle(run->judge)) {
+    while (!is_idle(run)) {
         TRY(judge_failure(run->judge));
         TRY(check_signals(run));
         wait_a_moment(run, LOOK_MS);
@@ -137,6 +191,24 @@ static struct status drain_judge(struct online_run *run)
 }
 
 /* ---- clients over the network ----------------------------------------------------------- */
+
+static void wake_run(void *context) { wake(context); }
+
+static struct status open_stream(struct online_run *run)
+{
+    const struct stream_service_options options = { .out_path = run->judged.out_path,
+                                                    .token = run->options->token,
+                                                    .may_stop = run->options->may_stop,
+                                                    .stop_on = run->options->stop_on,
+                                                    .memory = &run->memory,
+                                                    .attendance = &run->attendance,
+                                                    .arrived = run->options->record ? stream_arrived
+                                                                                    : NULL,
+                                                    .arrived_context = run,
+                                                    .wake = wake_run,
+                                                    .wake_context = run };
+    return stream_service_open(&run->stream, &options);
+}
 
 static struct status open_server(struct online_run *run)
 {
@@ -149,10 +221,12 @@ static struct status open_server(struct online_run *run)
                                             .memory = &run->memory,
                                             .limit_bytes = o->limit_bytes };
     TRY(peer_sessions_open(&run->sessions));
+    TRY(open_stream(run));
     const struct server_options options = { .address = o->listen,
                                             .port = o->config.port,
                                             .tls = run->tls,
-                                            .protocols = { &run->sessions.protocol },
+                                            .protocols = { stream_service_protocol(run->stream),
+                                                           &run->sessions.protocol },
                                             .log = o->log };
     return server_open(&run->server, &options);
 }
@@ -172,8 +246,9 @@ static struct status serve_clients(struct online_run *run)
         TRY(server_serve(run->server, run->interrupts->fd));
         TRY(judge_failure(run->judge));
         TRY(check_signals(run));
+        atomic_store(&run->live.connections, server_connections(run->server));
         if (run->is_interrupted) return status_ok();
-        if (attendance_is_over(&run->attendance, clock_seconds()) && judge_is_idle(run->judge))
+        if (attendance_is_over(&run->attendance, clock_seconds()) && is_idle(run))
             return status_ok();
     }
 }
@@ -185,6 +260,7 @@ static struct status dismiss_clients(struct online_run *run)
     server_refuse_new(run->server);
     server_adopt_silent(run->server);
     peer_sessions_end(&run->sessions);
+    stream_service_end_run(run->stream);
     server_end_all(run->server);
     while (server_connections(run->server) && clock_seconds() < until_s)
         TRY(server_serve(run->server, -1));
@@ -200,6 +276,7 @@ static struct status run_server(struct online_run *run)
 {
     TRY(open_server(run));
     TRY(open_judge(run));
+    TRY(stream_service_start(run->stream, run->judge));
     announce_server(run);
     TRY(serve_clients(run));
     TRY(dismiss_clients(run));
@@ -282,27 +359,50 @@ static struct status run_recording(struct online_run *run)
 
 /* ---- all of it -------------------------------------------------------------------------- */
 
+/* A run whose process was killed left records that it had acknowledged: they belong to its files. */
+static void go_on_where_it_was_cut(struct online_run *run)
+{
+    struct run_options *judged = &run->judged;
+    char timestamp[TIMESTAMP_DIGITS + 1], *directory = NULL;
+
+    if (judged->result_csv_path || run->options->replay || run->options->config.nfs_path ||
+        !stream_service_was_cut_short(judged->out_path))
+        return;
+    if (!rank_files_find_run(timestamp, &directory, judged->out_path).code) {
+        judged->result_csv_path = judged->out_path;
+        event_log_write(&run->log, NULL, "going on with the run in '%s', which did not end",
+                        file_shown(judged->out_path).text);
+    }
+    memory_release(directory);
+}
+
 static struct status open_run(struct online_run *run)
 {
     run->judged = *run->options->run;
+    go_on_where_it_was_cut(run);
     if (!run->judged.memory_bytes) run->judged.memory_bytes = memory_available_bytes() / 5 * 3;
     receive_memory_open(&run->memory, run->judged.memory_bytes / BODY_SHARE);
     run->recording = RECORDING_NONE;
-    run->log.out = run->options->log;
     run->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return run->woken < 0 ? status_error(STATUS_IO, "cannot make an event descriptor")
                           : status_ok();
 }
 
-static void close_run(struct online_run *run)
+/* Threads end before what they use: those of the view ask judge and stream, the stream's feed the judge, and
+ * the judge's tell the stream and wake the server. `finished`: nothing is left to be judged. */
+static struct status close_run(struct online_run *run, bool finished)
 {
-    judge_close(run->judge); /* first: its threads wake the server */
+    live_view_close(run->view);
+    stream_service_halt(run->stream);
+    judge_close(run->judge);
     server_close(run->server);
+    struct status status = stream_service_close(run->stream, finished);
     peer_sessions_close(&run->sessions);
     tls_close(run->tls);
     (void)recording_close(&run->recording);
     receive_memory_close(&run->memory);
     if (run->woken >= 0) (void)close(run->woken);
+    return status;
 }
 
 static struct status run_source(struct online_run *run)
@@ -311,17 +411,29 @@ static struct status run_source(struct online_run *run)
     return run->options->config.nfs_path ? run_storage(run) : run_server(run);
 }
 
+/* Who looks at the live view sees that the run is over. */
+static void show_the_end(struct online_run *run)
+{
+    atomic_store(&run->live.is_over, true);
+    if (run->view) live_view_linger(run->view);
+}
+
 struct status online_run(int *exit_status, const struct online_options *options,
                          const struct interrupts *interrupts)
 {
-    struct online_run run = { .options = options, .interrupts = interrupts };
+    struct online_run run = { .options = options,
+                              .interrupts = interrupts,
+                              .log = { .out = options->log } };
     struct status status = open_run(&run);
     if (!status.code) status = run_source(&run);
     /* After a second signal the judge's threads are still at work; the process is about to end. */
     if (status.code == STATUS_INTERRUPTED) return status;
+    if (!status.code && run.stream) status = judge_sync(run.judge); /* before the spool goes */
     if (!status.code) status = judge_finish(exit_status, run.judge);
-    if (!status.code && run.is_interrupted)
-        status = status_error(STATUS_INTERRUPTED, "interrupted; all that had come is judged");
-    close_run(&run);
-    return status;
+    if (!status.code) show_the_end(&run);
+    struct status closed = close_run(&run, !status.code);
+    if (status.code || closed.code) return status.code ? status : closed;
+    return run.is_interrupted
+               ? status_error(STATUS_INTERRUPTED, "interrupted; all that had come is judged")
+               : status_ok();
 }

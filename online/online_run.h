@@ -4,6 +4,7 @@
 #ifndef PROBE_ONLINE_ONLINE_RUN_H
 #define PROBE_ONLINE_ONLINE_RUN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/status.h"
@@ -12,6 +13,7 @@
 #include "online/tls.h"
 #include "runner/interrupts.h"
 #include "runner/run_options.h"
+#include "standards/judged.h"
 
 /* What is asked for; must outlive the run. */
 struct online_options {
@@ -22,6 +24,15 @@ struct online_options {
     uint64_t limit_bytes;          /* of a frame; a longer one ends its connection */
     tls_ask_password *ask;         /* or NULL */
     struct warnings log;           /* one line per event */
+
+    /* Of our own clients (online/stream_service.h). */
+    const char *token;    /* that they must have, or NULL */
+    bool may_stop;        /* training is told to stop at this verdict, or a worse one */
+    enum verdict stop_on; /* VERDICT_ERROR or VERDICT_WARNING */
+
+    /* Of the live view (online/live_view.h). */
+    const char *http; /* address and port, or NULL */
+    bool http_public;
 };
 
 /* A length that no frame has. */

@@ -153,6 +153,11 @@ struct status stream_service_start(struct stream_service *service, struct judge 
 
 void stream_service_end_run(struct stream_service *service) { stream_end_run(service->stream); }
 
+void stream_service_halt(struct stream_service *service)
+{
+    if (service && service->store) stream_store_halt(service->store);
+}
+
 struct status stream_service_close(struct stream_service *service, bool finished)
 {
     if (!service) return status_ok();
@@ -177,7 +182,9 @@ struct status stream_service_open(struct stream_service **out,
                                            .open_store = open_store,
                                            .open_context = service,
                                            .memory = options->memory,
-                                           .attendance = options->attendance };
+                                           .attendance = options->attendance,
+                                           .arrived = options->arrived,
+                                           .arrived_context = options->arrived_context };
     struct status status = service->spool_path ? stream_open(&service->stream, &stream)
                                                : status_no_memory(0);
     if (status.code) {

@@ -25,6 +25,9 @@ struct stream_service_options {
     enum verdict stop_on; /* VERDICT_ERROR or VERDICT_WARNING */
     struct receive_memory *memory;
     struct attendance *attendance;
+    /* A record has come, on the thread of the server. NULL: nobody is told. */
+    stream_arrival *arrived;
+    void *arrived_context;
     void (*wake)(void *context); /* the server; any thread */
     void *wake_context;
 };
@@ -57,7 +60,10 @@ struct status stream_service_progress(struct stream_client_progress **clients, s
 /* Tell all clients that the run is over. On the thread of the server. */
 void stream_service_end_run(struct stream_service *service);
 
-/* End; the judge is closed, or idle, and the server is closed. `finished`: all rows are durable, and the spool
+/* End the threads that feed the judge; before it is closed. NULL has none. */
+void stream_service_halt(struct stream_service *service);
+
+/* End; it was halted, the judge is closed, and the server is closed. `finished`: all rows are durable, and the spool
  * goes. NULL is closed. */
 struct status stream_service_close(struct stream_service *service, bool finished);
 

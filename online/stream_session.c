@@ -182,6 +182,20 @@ static struct status greet(struct link *link, const unsigned char *body, size_t 
     return send_frame(link, STREAM_WELCOME, link->acknowledged, "");
 }
 
+static void tell_arrival(const struct link *link, const struct stream_frame *frame,
+                         const void *body)
+{
+    const struct stream_options *options = &link->stream->options;
+    const struct record_origin origin = {
+        .address = connection_address(link->connection),
+        .session = stream_client_session(link->visitor->client),
+        .sequence = frame->sequence,
+    };
+
+    if (options->arrived)
+        options->arrived(options->arrived_context, &origin, body, (size_t)frame->body_bytes);
+}
+
 /* The next record goes on its way; one that has come before does not, and one that leaves others out ends the
  * connection. The body is the store's then, or released. */
 static struct status take_record(struct link *link, const struct stream_frame *frame, void *body)
@@ -195,6 +209,7 @@ static struct status take_record(struct link *link, const struct stream_frame *f
     if (frame->sequence > expected)
         status = status_error(STATUS_BAD_INPUT, "record %llu came where %llu was expected",
                               (unsigned long long)frame->sequence, (unsigned long long)expected);
+    if (is_next) tell_arrival(link, frame, body);
     if (is_next) status = stream_store_put(link->stream->store, client, body, frame->body_bytes);
     if (!is_next || status.code) {
         memory_release(body);

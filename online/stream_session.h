@@ -23,6 +23,10 @@
 
 struct stream;
 
+/* Told of a record, once, before it is stored. The body stays the stream's. */
+typedef void stream_arrival(void *context, const struct record_origin *origin, const void *body,
+                            size_t bytes);
+
 struct stream_options {
     const char *token; /* that clients must have; NULL: none is asked for. Outlives the stream */
     /* Open the store, when the first client comes. What fails is said to the client. */
@@ -30,6 +34,8 @@ struct stream_options {
     void *open_context;
     struct receive_memory *memory; /* the store's; its share is the most bytes of a record */
     struct attendance *attendance;
+    stream_arrival *arrived; /* on the thread of the server; or NULL */
+    void *arrived_context;
 };
 
 struct status stream_open(struct stream **out, const struct stream_options *options);

@@ -479,7 +479,7 @@ static void release_queue(struct stream_store *store, struct queue *queue)
     }
 }
 
-static void end_threads(struct stream_store *store)
+void stream_store_halt(struct stream_store *store)
 {
     pthread_mutex_lock(&store->mutex);
     store->closing = true;
@@ -488,12 +488,13 @@ static void end_threads(struct stream_store *store)
     pthread_mutex_unlock(&store->mutex);
     if (store->has_writer) (void)pthread_join(store->writer, NULL);
     if (store->has_feeder) (void)pthread_join(store->feeder, NULL);
+    store->has_writer = store->has_feeder = false;
 }
 
 struct status stream_store_close(struct stream_store *store, bool finished)
 {
     if (!store) return status_ok();
-    end_threads(store);
+    stream_store_halt(store);
     struct status status = spool_close(store->spool, finished);
     release_queue(store, &store->arrivals);
     release_queue(store, &store->spooled);

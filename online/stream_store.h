@@ -85,7 +85,10 @@ struct stream_store_progress stream_store_progress(struct stream_store *store);
 /* Is everything that came judged? */
 bool stream_store_is_idle(struct stream_store *store);
 
-/* End the threads; the judge has been closed, or is idle. `finished`: the rows of all records are durable, and the spool goes; otherwise what is not
+/* End the threads, so that nothing is submitted any more. */
+void stream_store_halt(struct stream_store *store);
+
+/* Close; the judge has been closed, or is idle. `finished`: the rows of all records are durable, and the spool goes; otherwise what is not
  * done stays for the next process. NULL is closed. */
 struct status stream_store_close(struct stream_store *store, bool finished);
 

@@ -30,6 +30,12 @@ struct stream_client *stream_store_client(struct stream_store *store, const unsi
 
 uint64_t stream_client_received(const struct stream_client *client) { return client->received; }
 
+const char *stream_client_session(const struct stream_client *client)
+{
+    (void)client;
+    return "00";
+}
+
 uint64_t stream_client_durable(struct stream_store *store, const struct stream_client *client)
 {
     (void)store;

@@ -29,6 +29,8 @@ struct call_options {
       .help = "Limits of your own, as for run_ut." }, \
     { { "allow" }, OPTION_TEXT, .offset = offsetof(STRUCT, RUN.allow), "MODES", \
       .help = "Modes of kernels that are legitimate, as for run_ut." }, \
+    { { "budget" }, OPTION_FILE, .offset = offsetof(STRUCT, RUN.budget), "FILE", \
+      .help = "Budgets that rows must keep, as for run_ut." }, \
     { { "seed" }, OPTION_INTEGER, .offset = offsetof(STRUCT, RUN.seed), "N", .minimum = 0, \
       .maximum = 999999999999999, .help = "Seed of random inputs, 1234 by default." }, \
     { { "d", "device" }, OPTION_INTEGERS, .offset = offsetof(STRUCT, RUN.devices), "ID", \

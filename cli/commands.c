@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/api_dump_command.h"
+#include "cli/budget_command.h"
 #include "cli/case_command.h"
 #include "cli/compare_command.h"
 #include "cli/completion.h"
@@ -40,6 +41,7 @@ static const struct command *const commands[] = {
     &merge_job_command,
     &serve_command,
     &compare_command,
+    &budget_command,
     &compare_dumps_command,
     &graph_command,
     &merge_command,

@@ -70,6 +70,9 @@
               "results rounded after every step), ftz (float32 subnormals may be 0), " \
               "fast-math:FUNCTION=ULP (an error of so many ulp in that function: fast-math:exp=8). The " \
               "evidence says which rows needed one. --thresholds takes them per API." }, \
+    { { "budget" }, OPTION_FILE, AT(budget), "FILE", .suffix = ".json", \
+      .help = "Budgets learnt from runs that were right (the command budget), for --profile strict: a " \
+              "row that uses more of its limits is an error, although the error model passes it." }, \
     { { "seed" }, OPTION_INTEGER, AT(seed), "N", .minimum = 0, .maximum = 999999999999999, \
       .help = "Seed of random inputs, 1234 by default. An element depends on the seed, the call's " \
               "name, the argument and its index, and on nothing else." }, \

@@ -142,6 +142,21 @@ static struct status diagnose_row(struct judged *judged, struct check *k,
     return diagnose(&judged->findings, k->arena, &row);
 }
 
+/* A row that rounding explains may still use more of that than this device did when it was right. */
+static struct status hold_to_budget(struct judged *judged, struct check *k, bool backward)
+{
+    char shapes[BUDGET_SHAPES_BYTES];
+    const struct check_setup *setup = k->setup;
+    if (!setup->row_budget || !budget_shapes(shapes, judged->cells[COLUMN_SHAPE]))
+        return status_ok();
+    const char *name = k->call.c.full_name, *number = strrchr(name, '.');
+    const char *api = arena_format(k->arena, "%.*s", number ? (int)(number - name) : 0, name);
+    if (!api) return status_no_memory(0);
+    const struct budget_key key = { api, judged->cells[COLUMN_DEVICE_DTYPE], shapes, setup->backend,
+                                    backward };
+    return budget_judge(judged, k->arena, setup->row_budget, &key);
+}
+
 /* One output or gradient against its reference. */
 static struct status judge_row(struct check *k, bool backward, struct bench_output *output,
                                const struct value *got)
@@ -167,6 +182,7 @@ static struct status judge_row(struct check *k, bool backward, struct bench_outp
     const struct row_subject subject = subject_of(k);
     struct judge_request request = call_rows_request(&k->rows, &subject, backward, returned);
     TRY(judge_output(&judged, k->arena, &request, &want, got));
+    TRY(hold_to_budget(&judged, k, backward));
     if (!backward) TRY(measure_rounding(&judged, k, output, got));
     if (output->kind == BENCH_OUTPUT_TENSOR && got->kind == VALUE_TENSOR)
         TRY(judge_places(&judged, k->arena, &output->reference, got->tensor.tensor));

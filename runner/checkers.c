@@ -143,6 +143,8 @@ struct check_setup checkers_setup(struct checkers *checkers, const struct run_op
         .generate = { .seed = (uint64_t)options->seed,
                       .keep_recorded = !checkers->class->alter_inputs ||
                                        !inputs->framework->alters_inputs },
+        .row_budget = inputs->budget,
+        .backend = inputs->backend,
         .budget = &checkers->budget,
         .compute_slots = &checkers->compute_slots,
     };

@@ -27,6 +27,7 @@ static void append_shared(struct text_out *out, const struct run_options *option
     append_option(out, "--profile", options->profile);
     append_option(out, "--thresholds", options->thresholds);
     append_option(out, "--allow", options->allow);
+    append_option(out, "--budget", options->budget);
     append_option(out, "--config_path", options->config_path);
     append_option(out, "--seed", options->seed != defaults.seed ? seed : NULL);
 }

@@ -11,6 +11,7 @@
 #include "core/nearest_name.h"
 #include "results/evidence.h"
 #include "results/verdict_file.h"
+#include "runner/api_names.h"
 #include "runner/call_selection.h"
 #include "runner/dump_framework.h"
 #include "runner/environment.h"
@@ -35,6 +36,17 @@ static struct status add_patterns(struct run_record *record, const char *key,
                                   const struct call_patterns *patterns)
 {
     return run_record_add_texts(record, key, patterns->items, patterns->count);
+}
+
+/* Only the error model has measured what a budget is about. */
+static struct status open_budget(struct run_inputs *out, const struct run_options *o)
+{
+    if (!o->budget) return status_ok();
+    if (!profile_rules(out->profile)->error_model)
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "--budget is for --profile strict: the rules of %s have no budgets",
+                            profile_name(out->profile));
+    return budget_read(&out->budget, o->budget, o->file_policy, api_name_is_known);
 }
 
 /* The modes for all APIs; those of the thresholds are in their digest. */
@@ -77,6 +89,11 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
         uint64_t digest;
         TRY(digest_file(&digest, o->thresholds, o->file_policy));
         TRY(run_record_add_digest(record, "thresholds_digest", digest));
+    }
+    if (o->budget) {
+        uint64_t digest;
+        TRY(digest_file(&digest, o->budget, o->file_policy));
+        TRY(run_record_add_digest(record, "budget_digest", digest));
     }
     TRY(describe_modes(record, o));
     TRY(run_record_add_number(record, "seed", (double)o->seed));
@@ -154,7 +171,8 @@ static struct status open_profile(struct run_inputs *out, const struct run_optio
     TRY(profile_load_for(&out->profile, out->framework->profile_prefix, profile, o->thresholds,
                          o->file_policy));
     out->lists.plain_names_only = profile_rules(out->profile)->listed_names_only;
-    return allow_modes(out->profile, o);
+    TRY(allow_modes(out->profile, o));
+    return open_budget(out, o);
 }
 
 struct status run_inputs_open(struct run_inputs *out, const struct run_options *o,
@@ -202,6 +220,7 @@ void run_inputs_close(struct run_inputs *inputs)
     if (inputs->dump) dump_close(inputs->dump);
     stacks_close(inputs->stacks);
     if (inputs->profile) profile_release(inputs->profile);
+    budget_release(inputs->budget);
     arena_release(&inputs->arena);
 }
 

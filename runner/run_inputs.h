@@ -10,6 +10,7 @@
 #include "results/run_record.h"
 #include "runner/api_lists.h"
 #include "runner/run_options.h"
+#include "standards/budget.h"
 #include "standards/profile.h"
 
 struct run_inputs {
@@ -18,6 +19,7 @@ struct run_inputs {
     const struct framework *framework; /* of the dump */
     const char *backend;               /* that was named, or that the framework has */
     struct profile *profile;
+    struct budget *budget; /* of --budget, or NULL */
     struct dump *dump; /* NULL: there is none */
     const char *path;  /* of the dump, as the user gave it */
     struct call_order order;

@@ -44,6 +44,7 @@ struct run_options {
     uint64_t memory_bytes;  /* 0: 60 % of what is free */
     const char *profile;    /* NULL: the default one */
     const char *thresholds; /* a user's limits, or NULL */
+    const char *budget;     /* file of budgets (standards/budget.h), or NULL */
     const char *allow;      /* modes of kernels ("tf32,ftz", core/kernel_modes.h), or NULL */
     const char *fail_on;    /* "error", "warning", "skip" or NULL */
     const char *min_judged; /* "20" or "95%", or NULL */

@@ -4,7 +4,9 @@
 #include "bench/allowed_model.h"
 #include "bench/model_errors.h"
 #include "bench/model_pair.h"
+#include "bench/short_products.h"
 #include "bench/staged_model.h"
+#include "bench/stored_outputs.h"
 
 /* Set the bounds of `r` from the two models' nodes of the same value; nothing when one has none. */
 static struct status attach(struct reference *r, struct bench *bench, struct node *const *nodes)
@@ -31,6 +33,7 @@ struct status bench_model(struct bench *bench)
         TRY(attach(&bench->outputs[i].reference, bench, nodes));
         TRY(staged_model_offer(&bench->outputs[i].reference, bench, i, false));
         TRY(allowed_model_offer(&bench->outputs[i].reference, bench, i, false));
+        TRY(short_products_offer(&bench->outputs[i].reference, bench, i, false));
     }
     return status_ok();
 }
@@ -50,5 +53,7 @@ struct status kernel_model_gradient(struct reference *r, struct bench *bench, si
                               evaluation_gradient(bench->models[1], i) };
     TRY(attach(r, bench, nodes));
     TRY(staged_model_offer(r, bench, i, true));
-    return allowed_model_offer(r, bench, i, true);
+    TRY(allowed_model_offer(r, bench, i, true));
+    TRY(stored_outputs_offer(r, bench, i));
+    return short_products_offer(r, bench, i, true);
 }

@@ -27,6 +27,16 @@ enum reference_state {
     REFERENCE_BOUNDED    /* some bound is larger; it says by how much */
 };
 
+/* Formats in which matrix units take the factors of float32 products: fraction bits, or two parts. */
+enum short_format {
+    SHORT_TF32,   /* 10 */
+    SHORT_HF32,   /* 11 */
+    SHORT_BF16,   /* 7 */
+    SHORT_F16,    /* 10, and float16's exponents */
+    SHORT_BF16X2, /* sums of two bfloat16; the product of the lower parts is left out */
+    SHORT_FORMAT_COUNT
+};
+
 struct reference {
     enum dtype dtype; /* of the API's result: what a device returns */
     int rank;
@@ -75,6 +85,17 @@ struct reference {
     struct status (*allow)(struct reference *out, bool *can, struct reference *reference,
                            const struct kernel_modes *modes, bool cut_off);
     void *allow_context;
+
+    /* Of a gradient: `out` is this reference for a kernel that starts from the results as the device stored them
+     * (values, bounds and errors). *can is false where they are not known. NULL when there is none. */
+    struct status (*from_outputs)(struct reference *out, bool *can, struct reference *reference);
+    void *from_outputs_context;
+
+    /* The values that a kernel holds before its last rounding which takes the factors of its products in a
+     * format, rounded to nearest; *values is NULL where nothing is multiplied. NULL when none can be had. */
+    struct status (*shorten)(double **values, struct reference *reference,
+                             enum short_format format);
+    void *shorten_context;
 
     /* Recompute the listed components so that each bound falls below `wanted` times the ulp of
      * `dtype` at its value, as far as the precision cap allows; hi, lo and error are updated

@@ -159,6 +159,7 @@ struct status judged_json_add_evidence(cJSON *object, const struct judged *judge
         add_metrics(&ok, evidence, judged);
     }
     if (judged->allowance) add_text(&ok, evidence, "allowance", judged->allowance);
+    if (judged->signature) add_text(&ok, evidence, "signature", judged->signature);
     if (judged->places) add_text(&ok, evidence, "where", judged->places);
     return result(ok);
 }

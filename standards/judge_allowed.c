@@ -30,27 +30,33 @@ static void go_back(struct row *row, const struct noted *noted)
 
 static bool shortens(enum kernel_mode mode) { return mode <= KERNEL_BF16X2; }
 
+struct status judge_by_other(struct row *row, bool *holds, struct model_findings *findings,
+                             const struct model_judge *judge, struct reference *other,
+                             const struct tensor *got)
+{
+    static const struct noted nothing = { NULL, "", 0, 0, 0 };
+    const struct noted before = take_note(row);
+    TRY(error_model_measure(findings, row->arena, got, other, &judge->fallback));
+    go_back(row, &nothing);
+    *holds = judge->holds(row, findings);
+    if (!*holds) go_back(row, &before);
+    return status_ok();
+}
+
 /* Does the row hold for kernels in `modes`? Then it says so, and only that. */
 static struct status try_modes(struct row *row, bool *holds, const struct model_judge *judge,
                                const struct kernel_modes *modes, bool cut_off,
                                struct reference *want, const struct tensor *got)
 {
-    static const struct noted nothing = { NULL, "", 0, 0, 0 };
     struct reference moved;
     struct model_findings findings;
-    const struct noted before = take_note(row);
     char text[KERNEL_MODES_BYTES];
     bool can;
 
     TRY(want->allow(&moved, &can, want, modes, cut_off));
     if (!can) return status_ok();
-    TRY(error_model_measure(&findings, row->arena, got, &moved, &judge->fallback));
-    go_back(row, &nothing);
-    *holds = judge->holds(row, &findings);
-    if (!*holds) {
-        go_back(row, &before);
-        return status_ok();
-    }
+    TRY(judge_by_other(row, holds, &findings, judge, &moved, got));
+    if (!*holds) return status_ok();
     kernel_modes_text(text, modes);
     row->out->allowance = arena_format(row->arena, "%s", text);
     if (!row->out->allowance) return status_no_memory(0);

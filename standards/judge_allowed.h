@@ -12,6 +12,12 @@ struct model_judge {
     struct model_fallback fallback;
 };
 
+/* Does the row hold by another reference of it? Then that one's comparisons and sentences take the place of the row's;
+ * otherwise the row stays as it is. */
+struct status judge_by_other(struct row *row, bool *holds, struct model_findings *findings,
+                             const struct model_judge *judge, struct reference *other,
+                             const struct tensor *got);
+
 /* Each mode alone, then all that go together: the first one by whose model the row holds becomes row->out->allowance,
  * and its comparisons and sentences take the place of the row's. */
 struct status judge_as_allowed(struct row *row, bool *holds, const struct model_judge *judge,

@@ -7,6 +7,7 @@
 
 #include "standards/error_model.h"
 #include "standards/judge_allowed.h"
+#include "standards/judge_signature.h"
 
 static struct model_fallback fallback_of(const struct row *row)
 {
@@ -182,6 +183,59 @@ static bool model_holds(struct row *row, const struct model_findings *findings)
     return holds & flips_hold(row, findings);
 }
 
+static bool is_allowed_format(const struct kernel_modes *allowed, enum short_format format)
+{
+    return (format == SHORT_TF32 && allowed->allowed[KERNEL_TF32]) ||
+           (format == SHORT_HF32 && allowed->allowed[KERNEL_HF32]) ||
+           (format == SHORT_BF16X2 && allowed->allowed[KERNEL_BF16X2]);
+}
+
+/* A row whose errors are at most what the model expects has no room for a format that matters, and few distinct
+ * errors are always alike. */
+static struct status judge_by_signature(struct row *row, bool *holds,
+                                        const struct kernel_modes *allowed, struct reference *want,
+                                        const struct tensor *got,
+                                        const struct model_findings *findings)
+{
+    struct signature signature;
+    bool found;
+    if (findings->statistics.independent < STATISTICS_NEED ||
+        (*holds && !(findings->statistics.rms > 1)))
+        return status_ok();
+    TRY(judge_signature(&signature, &found, row, want, got));
+    if (!found || is_allowed_format(allowed, signature.format)) return status_ok();
+    row_note(row, "model_signature", signature.correlation, row_limit(row, LIMIT_MODEL_SIGNATURE),
+             false);
+    row->out->signature = short_format_text(signature.format);
+    row_say(row,
+            "The errors are those of a kernel that takes the factors of its products as %s: "
+            "correlation %.4f, share %.3g.\n",
+            row->out->signature, signature.correlation, signature.share);
+    *holds = false;
+    return status_ok();
+}
+
+/* A gradient that is right for a kernel which starts from the results as the device stored them. */
+static struct status judge_from_outputs(struct row *row, bool *holds,
+                                        const struct model_judge *judge, struct reference *want,
+                                        const struct tensor *got)
+{
+    struct reference other;
+    struct model_findings findings;
+    bool can;
+    if (!want->from_outputs) return status_ok();
+    TRY(want->from_outputs(&other, &can, want));
+    if (!can) return status_ok();
+    TRY(judge_by_other(row, holds, &findings, judge, &other, got));
+    if (*holds)
+        row_say(
+            row,
+            "The gradient starts from the output as it was stored in %s: the worst element is at "
+            "%.2g of what is allowed, consider as pass.\n",
+            dtype_info(want->dtype)->name, fmax(findings.worst.quotient, 0));
+    return status_ok();
+}
+
 struct status judge_by_model(struct row *row, enum verdict *verdict, struct reference *want,
                              const struct tensor *got)
 {
@@ -194,15 +248,20 @@ struct status judge_by_model(struct row *row, enum verdict *verdict, struct refe
     struct kernel_modes allowed;
     TRY(profile_allowed(&allowed, row->request->profile, row->request->c->api, row->device));
     bool holds = model_holds(row, &findings);
-    bool explained = false, is_allowed = false;
+    bool explained = false, is_allowed = false, from_outputs = false;
+    if (!holds) TRY(judge_from_outputs(row, &from_outputs, &judge, want, got));
+    holds |= from_outputs;
     if (!holds) TRY(judge_as_allowed(row, &is_allowed, &judge, &allowed, want, got));
     if (is_allowed) holds = true;
-    else if (holds)
+    bool fits = holds;
+    if (!is_allowed && !from_outputs)
+        TRY(judge_by_signature(row, &holds, &allowed, want, got, &findings));
+    if (holds && !is_allowed && !from_outputs)
         row_say(row,
                 "Error model: the worst element is at %.2g of what is allowed, consider as "
                 "pass.\n",
                 fmax(findings.worst.quotient, 0));
-    else TRY(judge_as_staged(row, &explained, want, got));
+    else if (!fits) TRY(judge_as_staged(row, &explained, want, got));
     holds |= allowance_for_stages(row, explained, &allowed);
     if (!holds && !explained) row_say(row, "Consider as error.\n");
     *verdict = holds ? VERDICT_PASS : explained ? VERDICT_WARNING : VERDICT_ERROR;

@@ -63,6 +63,8 @@ struct judged {
     /* Which of the modes that the user allows explains the row ("tf32"), "none needed", or that none does; NULL where
      * none is allowed. */
     const char *allowance;
+    /* The short format of factors that the errors are the signature of, or NULL (judge_signature.h). */
+    const char *signature;
     struct findings findings; /* of a row that fails, set by who diagnosed it */
     /* All comparisons that were made, in order, for the evidence. */
     struct judged_limit limits[JUDGED_LIMITS];

@@ -9,21 +9,31 @@
 #include "bench/tape/bounds.h"
 
 static const struct {
-    enum kernel_mode mode;
+    enum kernel_mode mode; /* KERNEL_MODE_COUNT: none */
     struct rounding rounding;
     bool split; /* into two such numbers */
 } formats[] = {
-    { KERNEL_TF32, { 11, -126, 0x1.ffcp127, false }, false },
-    { KERNEL_HF32, { 12, -126, 0x1.ffep127, false }, false },
-    { KERNEL_BF16X2, { 8, -126, 0x1.fep127, false }, true },
+    [SHORT_TF32] = { KERNEL_TF32, { 11, -126, 0x1.ffcp127, false }, false },
+    [SHORT_HF32] = { KERNEL_HF32, { 12, -126, 0x1.ffep127, false }, false },
+    [SHORT_BF16] = { KERNEL_MODE_COUNT, { 8, -126, 0x1.fep127, false }, false },
+    [SHORT_F16] = { KERNEL_MODE_COUNT, { 11, -14, 65504, false }, false },
+    [SHORT_BF16X2] = { KERNEL_BF16X2, { 8, -126, 0x1.fep127, false }, true },
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static int format_of(const struct kernel_modes *modes)
 {
     int k = 0;
-    while (k < FORMATS && !(modes && modes->allowed[formats[k].mode])) k++;
+    while (k < FORMATS &&
+           !(modes && formats[k].mode < KERNEL_MODE_COUNT && modes->allowed[formats[k].mode]))
+        k++;
     return k;
+}
+
+struct deviation short_factors_in(enum short_format format)
+{
+    struct rounding rounding = formats[format].rounding;
+    return (struct deviation){ .operands = { rounding, rounding }, .split = formats[format].split };
 }
 
 bool short_factors_of(struct deviation *out, const struct kernel_modes *modes, bool cut_off)

@@ -6,6 +6,10 @@
 #include "bench/tape/deviation.h"
 #include "bench/tape/tape.h"
 #include "core/kernel_modes.h"
+#include "core/reference.h"
+
+/* The arithmetic of a format, its factors rounded to nearest. */
+struct deviation short_factors_in(enum short_format format);
 
 /* The arithmetic of a mode: false for modes that leave the factors alone.
  *

@@ -544,7 +544,8 @@ static void log_softmax_backward(struct tape *tape, struct node *node, struct no
     const struct exponentials *l = node->parameters;
     struct node *x = node->inputs[0];
     struct node *total = x->rank ? node_sum(tape, cotangent, 1u << l->dim, true) : cotangent;
-    struct node *y = softmax_over(tape, x, node->inputs[1]);
+    struct node *y = tape->from_outputs ? node_apply(tape, "exp", node)
+                                        : softmax_over(tape, x, node->inputs[1]);
     y = node_model_error(tape, y, node_multiply(tape, y, node), 1); /* exp of the rounded output */
     tape_accumulate(tape, x, node_subtract(tape, cotangent, node_multiply(tape, y, total)));
 }
@@ -600,7 +601,8 @@ static void logsumexp_enclose(struct enclosure *enclosure, void *ball, struct no
 static void logsumexp_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     struct node *x = node->inputs[0];
-    struct node *y = softmax_over(tape, x, node->inputs[1]);
+    struct node *y = tape->from_outputs ? node_apply(tape, "exp", node_subtract(tape, x, node))
+                                        : softmax_over(tape, x, node->inputs[1]);
     y = node_model_error(tape, y, node_multiply(tape, y, node),
                          1); /* exp(x - the rounded output) */
     tape_accumulate(tape, x, node_multiply(tape, y, cotangent));

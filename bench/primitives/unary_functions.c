@@ -514,7 +514,8 @@ DERIVATIVE(d_exp2)
 }
 DERIVATIVE(d_expm1)
 {
-    if (tape_is_model(tape)) return node_offset(tape, y, 1); /* the frameworks' formula */
+    if (tape_is_model(tape) || tape->from_outputs)
+        return node_offset(tape, y, 1); /* the frameworks' formula */
     return node_apply(tape, "exp", x);
 }
 DERIVATIVE(d_log)
@@ -635,7 +636,8 @@ DERIVATIVE(d_erf)
 DERIVATIVE(d_erfc) { return node_negate(tape, d_erf(tape, x, y)); }
 DERIVATIVE(d_sigmoid)
 {
-    (void)y;
+    if (tape->from_outputs)
+        return node_multiply(tape, y, node_subtract(tape, node_scalar(tape, 1), y));
     return node_activation_slope(tape, SLOPE_SIGMOID, x);
 }
 DERIVATIVE(d_silu)

@@ -52,6 +52,9 @@ struct tape {
     /* Of a kernel with a mistake in its arithmetic (bench/tape/deviation.h), or NULL; with BENCH_NATIVE
      * and `wide`, set after tape_open. */
     const struct deviation *deviation;
+    /* Gradients start from results that were stored rounded (bench/stored_outputs.h): formulas that take a result
+     * from the arguments take it from there. */
+    bool from_outputs;
     struct status status; /* the first failure */
     struct node *newest;  /* chain of all nodes, newest first */
     size_t node_count;

@@ -914,6 +914,77 @@ START_TEST(limit_of_the_likelihood)
 }
 END_TEST
 
+/* What a format makes of element i, in units of the expected error: for the reference below. */
+static double shortening(size_t i, enum short_format format)
+{
+    return format == SHORT_HF32 ? sin(7. * (double)i + 1) : cos(3. * (double)i * (format + 1.));
+}
+
+static struct status shorten_test(double **values, struct reference *r, enum short_format format)
+{
+    *values = arena_allocate_array(&arena, r->n, sizeof **values);
+    for (size_t i = 0; *values && i < r->n; i++)
+        (*values)[i] = r->hi[i] + *(double *)r->shorten_context * shortening(i, format);
+    return status_ok();
+}
+
+/* n elements around 1, off by `share` of what HF32 makes and by `rest` times an error of another origin. */
+static struct judged judge_shortened(size_t n, double size, double share, double rest)
+{
+    struct api_case c = { .full_name = "Torch.x.0", .type = "Torch", .api = "x" };
+    struct judge_request request = {
+        .profile = strict, .c = &c, .bench_dtype = DT_F64, .input_dtype = DT_F32, .precision = 14
+    };
+    struct rows r;
+    struct tensor tensor;
+    struct value got = { .kind = VALUE_TENSOR };
+    struct judged judged;
+    arena_reset(&arena);
+    rows_create(&r, &arena, n, 1);
+    for (size_t i = 0; i < n; i++) {
+        r.want[i] = 1 + 0x1p-10 * (double)i;
+        r.kernel_bound[i] = 0x1p-12;
+        r.rms[i] = 0x1p-15;
+        r.got[i] = (float)(r.want[i] + share * size * shortening(i, SHORT_HF32) +
+                           rest * size * sin(5. * (double)i));
+    }
+    struct reference reference = { .dtype = DT_F32,
+                                   .rank = 1,
+                                   .shape = { (int64_t)n },
+                                   .n = n,
+                                   .hi = r.want,
+                                   .kernel_bound = r.kernel_bound,
+                                   .kernel_rms = r.rms,
+                                   .shorten = shorten_test,
+                                   .shorten_context = &size };
+    struct wanted wanted = { .reference = &reference };
+    ck_assert_int_eq(tensor_create(&tensor, &arena, DT_F32, 1, reference.shape).code, STATUS_OK);
+    dtype_from_float(tensor.data, DT_F32, r.got, n);
+    got.tensor.tensor = &tensor;
+    ck_assert_int_eq(judge_output(&judged, &arena, &request, &wanted, &got).code, STATUS_OK);
+    return judged;
+}
+
+/* Errors twice as large as expected pass unless they are those of a format: a share in (0.5, 2) of it, and a
+ * correlation above 0.9, at which the rest is 0.48 as large. */
+START_TEST(signature_of_a_short_format)
+{
+    const double size = 3 * 0x1p-15; /* rms of the sine: 2.1 expected errors */
+    struct judged judged = judge_shortened(400, size, 1, 0);
+    ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
+    ck_assert_str_eq(judged.deciding_metric, "model_signature");
+    ck_assert_str_eq(judged.signature, "HF32 (11 fraction bits)");
+    ck_assert_int_eq(judge_shortened(400, size, 1, 0.47).verdict, VERDICT_ERROR);
+    ck_assert_int_eq(judge_shortened(400, size, 1, 0.50).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_shortened(400, 2 * size, 0.49, 0).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_shortened(400, 2 * size, 0.51, 0).verdict, VERDICT_ERROR);
+    ck_assert_int_eq(judge_shortened(15, size, 1, 0).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_shortened(400, size, 0, 1).verdict, VERDICT_PASS);
+    /* Below what the model expects nothing is looked for. */
+    ck_assert_int_eq(judge_shortened(400, size / 3, 1, 0).verdict, VERDICT_PASS);
+}
+END_TEST
+
 /* A profile with limits of its own in place of `strict`, until it is put back. */
 static struct profile *use_limits(const char *limits)
 {
@@ -1111,6 +1182,7 @@ int main(void)
     tcase_add_test(tcase, equal_references_count_once);
     tcase_add_test(tcase, rows_may_share_an_error);
     tcase_add_test(tcase, limit_of_the_likelihood);
+    tcase_add_test(tcase, signature_of_a_short_format);
     tcase_add_test(tcase, limit_of_an_element);
     tcase_add_test(tcase, limit_of_flips);
     tcase_add_test(tcase, limits_may_be_raised);

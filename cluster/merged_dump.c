@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cluster/job_paths.h"
-#include "cluster/shard_rows.h"
 #include "core/memory.h"
 #include "results/outcome.h"
+#include "results/written_rows.h"
 #include "runner/run_about.h"
 
 enum { COPY_BYTES = 1 << 18 };
@@ -91,14 +91,14 @@ static struct status read_record(size_t *calls, enum evidence_extent *extent,
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-static struct status visit_rows(size_t *calls, struct shard_rows *rows, struct summary *summary,
+static struct status visit_rows(size_t *calls, struct written_rows *rows, struct summary *summary,
                                 size_t dump)
 {
     struct case_outcome outcome = { 0 };
     struct status status = status_ok();
     for (*calls = 0; !status.code; ++*calls) {
         const char *name;
-        status = shard_rows_next(rows, &name, &outcome);
+        status = written_rows_next(rows, &name, &outcome);
         if (status.code || !name) break;
         status = summary_add(summary, &outcome, name, summary->tree ? dump : 0);
     }
@@ -118,7 +118,7 @@ static struct status copy_rows(const struct file *to, const struct file *from, u
     return status;
 }
 
-static struct status copy_slice(struct merged_dump *merged, const struct shard_rows *rows,
+static struct status copy_slice(struct merged_dump *merged, const struct written_rows *rows,
                                 bool is_first)
 {
     const struct new_file *files = merged->files;
@@ -132,19 +132,19 @@ static struct status copy_slice(struct merged_dump *merged, const struct shard_r
 static struct status add_files(struct merged_dump *merged, struct summary *summary,
                                const struct done_slice *done, char *const paths[RESULT_FILES])
 {
-    struct shard_rows rows;
+    struct written_rows rows;
     enum evidence_extent extent = EVIDENCE_ALL;
     size_t wanted = 0, calls = 0;
     bool is_first = !merged->record.object;
     TRY(read_record(&wanted, &extent, merged, done, paths[RESULT_RUN]));
-    struct status status = shard_rows_open(&rows, paths, extent, done->policy);
+    struct status status = written_rows_open(&rows, paths, extent, done->policy);
     if (!status.code) status = visit_rows(&calls, &rows, summary, merged->dump);
     if (!status.code && calls != wanted)
         status = status_error(STATUS_BAD_INPUT, "%s is not whole: it has %zu of %zu calls",
                               file_shown(paths[RESULT_CALLS]).text, calls, wanted);
     if (!status.code) status = copy_slice(merged, &rows, is_first);
     if (!status.code) merged->calls += calls;
-    shard_rows_close(&rows);
+    written_rows_close(&rows);
     return status;
 }
 

@@ -222,9 +222,17 @@ static enum verdict verdict_of_cell(struct csv_text cell)
     return csv_text_equal(cell, "Warning") ? VERDICT_WARNING : VERDICT_BLANK;
 }
 
+struct status summary_add_written(struct summary *summary, const struct case_outcome *outcome,
+                                  const char *name, size_t dump)
+{
+    summary->earlier++;
+    return summary_add(summary, outcome, name, dump);
+}
+
 void summary_add_earlier(struct summary *summary, struct csv_text forward, struct csv_text backward)
 {
     summary->earlier++;
+    summary->unread++;
     count_call(summary, verdict_of_cell(forward), verdict_of_cell(backward));
 }
 
@@ -268,10 +276,8 @@ static void print_counts(FILE *out, const struct summary *summary, bool color)
     }
 }
 
-static const char *part_of(const struct summary *summary)
-{
-    return summary->earlier ? " (of this part of the run)" : "";
-}
+/* `missing`: calls of which this is not known. */
+static const char *part_of(size_t missing) { return missing ? " (of this part of the run)" : ""; }
 
 /* Shares of the components of all references. */
 static void print_references(FILE *out, const struct summary *summary)
@@ -283,7 +289,7 @@ static void print_references(FILE *out, const struct summary *summary)
             "\nreferences%s: %zu values, %.6g %% in tensors certified to 2^-10 ulp, %.3g %% "
             "recomputed in higher "
             "precision\n",
-            part_of(summary), use->components, 100 * (double)use->certified / all,
+            part_of(summary->earlier), use->components, 100 * (double)use->certified / all,
             100 * (double)use->recomputed / all);
     if (use->costly_outputs)
         fprintf(out, "  %s had more than a thousandth recomputed\n",
@@ -364,7 +370,7 @@ static void print_failing(FILE *out, const struct summary *summary, const char *
 {
     size_t picked[SUMMARY_APIS_SHOWN], failing = pick_worst(picked, summary);
     if (!failing) return;
-    fprintf(out, "\nfailing%s: %s of %s\n", part_of(summary),
+    fprintf(out, "\nfailing%s: %s of %s\n", part_of(summary->unread),
             quantity_of(summary->failing_rows, "row").text, quantity_of(failing, "API").text);
     for (size_t i = 0; i < failing && i < SUMMARY_APIS_SHOWN; i++) {
         const struct api_summary *api = &summary->apis[picked[i]];
@@ -419,7 +425,7 @@ static void print_reasons(FILE *out, const struct summary *summary)
         if (summary->reasons[i].count) sorted[n++] = &summary->reasons[i];
     if (!n) return;
     qsort(sorted, n, sizeof sorted[0], compare_reasons);
-    fprintf(out, "\nskipped rows%s\n", part_of(summary));
+    fprintf(out, "\nskipped rows%s\n", part_of(summary->unread));
     for (size_t i = 0; i < n; i++) {
         if (i < SUMMARY_REASONS_SHOWN) print_reason(out, sorted[i]);
         else rest += sorted[i]->count;

@@ -44,6 +44,7 @@ struct summary {
     const struct dump_tree *tree;       /* where calls come from several dumps; or NULL */
     size_t counts[2][VERDICT_SKIP + 1]; /* [forward, backward][verdict], by call */
     size_t calls, earlier;              /* `earlier`: done before this part of the run */
+    size_t unread;                      /* of the earlier ones: only their verdicts are known */
     size_t judged;                      /* calls with a verdict other than SKIP in a direction */
     size_t failing_rows;
     struct text_table api_names, reason_keys;
@@ -67,7 +68,11 @@ size_t summary_worst_dump(const struct summary *summary);
 struct status summary_add_note(struct summary *summary, const struct row_note *note,
                                const char *call);
 
-/* Add a call that an earlier part of the run did, by the cells of its result row. */
+/* Add a call that an earlier part of the run did: by what its rows say, */
+struct status summary_add_written(struct summary *summary, const struct case_outcome *outcome,
+                                  const char *name, size_t dump);
+
+/* or by the cells of its result row. */
 void summary_add_earlier(struct summary *summary, struct csv_text forward,
                          struct csv_text backward);
 

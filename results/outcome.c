@@ -18,13 +18,16 @@ static double excess_of(const struct judged *judged, enum row_cause cause)
                       judged->has_over_rounding ? judged->over_rounding : NAN);
 }
 
+/* Files have 15 digits of a number: what was equal before it was written is equal again after it was read. */
+static double rounded(double excess) { return excess < 0x1p126 ? (double)(float)excess : excess; }
+
 double row_excess(double value, double limit, double over_rounding)
 {
     if (isnan(value) || isinf(value)) return INFINITY;
-    if (!isnan(over_rounding)) return over_rounding;
+    if (!isnan(over_rounding)) return rounded(over_rounding);
     double a = fabs(value), b = fabs(limit), small = fmin(a, b), large = fmax(a, b);
     if (a == b || isnan(limit)) return 1;
-    return small > 0 ? large / small : 1e300;
+    return small > 0 ? rounded(large / small) : 1e300;
 }
 
 struct status case_outcome_note(struct case_outcome *outcome, const struct judged *judged,

@@ -71,7 +71,7 @@ struct row_read {
 struct status case_outcome_note_read(struct case_outcome *outcome, const struct row_read *row);
 
 /* How bad a row is: the deciding metric and its limit, or, where it has been measured, the error over what
- * rounding explains; NaN where there is none. */
+ * rounding explains (NaN where there is none); to the precision of float. */
 double row_excess(double value, double limit, double over_rounding);
 
 void case_outcome_clear(struct case_outcome *outcome);

@@ -398,8 +398,6 @@ static struct status go_on(struct result_files *files, struct resume_notes *note
             : resume_scan_ordered(&scan, &files->result, &files->details, &files->evidence);
     if (!status.code) status = cut_files(files, notes, &scan);
     if (!status.code) status = complete_files(files, notes, &scan, options->repeat);
-    if (!status.code && options->visit)
-        status = resume_visit(&files->result, options->visit, options->context);
     notes->kept = scan.kept;
     kept_bytes_release(&scan.result);
     kept_bytes_release(&scan.details);

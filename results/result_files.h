@@ -55,8 +55,6 @@ struct resume_options {
     enum evidence_extent extent; /* which rows have evidence */
     bool retry_failed;           /* go back to the first call whose device crashed or hung */
     const char *repeat;          /* the command that repeats a call, up to its name */
-    resume_visitor *visit;       /* told of the calls that are kept; or NULL */
-    void *context;
 };
 
 /* New files in `directory`, which is created; a timestamp that is taken moves to the next free

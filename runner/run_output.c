@@ -6,11 +6,56 @@
 
 #include "core/memory.h"
 #include "results/row_source.h"
+#include "results/written_rows.h"
 #include "runner/run_job.h"
+
+/* ---- calls of earlier parts ------------------------------------------------------------- */
+
+struct earlier_calls {
+    struct summary *summary;
+    size_t read; /* told of already, by their rows */
+};
 
 static void count_earlier(void *context, struct csv_text forward, struct csv_text backward)
 {
-    summary_add_earlier(context, forward, backward);
+    struct earlier_calls *calls = context;
+    if (calls->read) calls->read--;
+    else summary_add_earlier(calls->summary, forward, backward);
+}
+
+/* Until their rows end, or are not as they should be. */
+static struct status read_earlier(struct earlier_calls *calls, struct written_rows *rows,
+                                  size_t dump)
+{
+    struct case_outcome outcome = { 0 };
+    struct status status = status_ok();
+    const char *name = NULL;
+    do {
+        status = written_rows_next(rows, &name, &outcome);
+        if (status.code || !name) break;
+        status = summary_add_written(calls->summary, &outcome, name, dump);
+        calls->read++;
+    } while (!status.code);
+    case_outcome_release(&outcome);
+    return status;
+}
+
+/* What the rows say where they are our own and whole; of the others the verdicts are counted. */
+static struct status add_earlier(struct summary *summary, size_t dump,
+                                 const struct result_files *files, const struct run_options *o)
+{
+    struct earlier_calls calls = { .summary = summary };
+    struct written_rows rows;
+    char *const paths[RESULT_FILES] = { [RESULT_CALLS] = files->result_path,
+                                        [RESULT_DETAILS] = files->details_path,
+                                        [RESULT_EVIDENCE] = files->evidence_path,
+                                        [RESULT_RUN] = files->run_path };
+    struct status status =
+        written_rows_open(&rows, paths, evidence_extent_from_name(o->evidence), o->file_policy);
+    if (!status.code) status = read_earlier(&calls, &rows, dump);
+    written_rows_close(&rows);
+    if (status.code == STATUS_NO_MEMORY) return status;
+    return resume_visit(&files->result, count_earlier, &calls);
 }
 
 /* ---- timings ---------------------------------------------------------------------------- */
@@ -86,18 +131,15 @@ static struct status open_new(struct run_output *output, const struct run_option
                                header_language_from_name(o->columns));
 }
 
-static struct status open_resumed(struct run_output *output, bool *done, struct summary *summary,
-                                  const char *repeat, const struct run_options *o,
-                                  const struct run_inputs *inputs)
+static struct status open_resumed(struct run_output *output, bool *done, const char *repeat,
+                                  const struct run_options *o, const struct run_inputs *inputs)
 {
     const struct resume_options options = { .file_policy = o->file_policy,
                                             .layout = profile_rules(inputs->profile)->layout,
                                             .language = header_language_from_name(o->columns),
                                             .extent = evidence_extent_from_name(o->evidence),
                                             .retry_failed = o->retry_crashed,
-                                            .repeat = repeat,
-                                            .visit = count_earlier,
-                                            .context = summary };
+                                            .repeat = repeat };
     TRY(result_files_resume(&output->files, &output->resumed, done, o->result_csv_path,
                             &inputs->record, &inputs->order, &options));
     if (!o->timings) return status_ok();
@@ -150,17 +192,19 @@ static struct status list_pending(struct run_output *output, const bool *done,
     return status_ok();
 }
 
-struct status run_output_open(struct run_output *out, struct summary *summary, const char *repeat,
-                              const struct run_options *options, const struct run_inputs *inputs)
+struct status run_output_open(struct run_output *out, struct summary *summary, size_t dump,
+                              const char *repeat, const struct run_options *options,
+                              const struct run_inputs *inputs)
 {
     size_t calls = inputs->order.count;
     bool *done = memory_allocate_zeroed(calls, sizeof *done);
     struct status status = done ? status_ok() : status_no_memory(calls);
     *out = RUN_OUTPUT_NONE;
     if (!status.code)
-        status = options->result_csv_path
-                     ? open_resumed(out, done, summary, repeat, options, inputs)
-                     : open_new(out, options, inputs);
+        status = options->result_csv_path ? open_resumed(out, done, repeat, options, inputs)
+                                          : open_new(out, options, inputs);
+    if (!status.code && options->result_csv_path)
+        status = add_earlier(summary, dump, &out->files, options);
     if (!status.code) status = list_pending(out, done, &inputs->order);
     if (!status.code && options->save_error_data)
         status = name_error_data(out, inputs, options->folder ? options->folder : "", options->job);

@@ -23,11 +23,12 @@ struct run_output {
 
 /* Open all of it. To be closed also when this fails.
  *
- *   summary  is told of the calls that earlier parts of the run did
+ *   summary  is told of the calls that earlier parts of the run did, as calls of number `dump` in its tree
  *   repeat   the command that repeats a call, up to its name
  */
-struct status run_output_open(struct run_output *out, struct summary *summary, const char *repeat,
-                              const struct run_options *options, const struct run_inputs *inputs);
+struct status run_output_open(struct run_output *out, struct summary *summary, size_t dump,
+                              const char *repeat, const struct run_options *options,
+                              const struct run_inputs *inputs);
 /* Where the tensors of failing calls go: {base}/{folder}/ut_error_data{timestamp}; `base` NULL: the
  * working directory. run_output_open does it by itself. */
 struct status run_output_name_error_data(struct run_output *output, const char *base,

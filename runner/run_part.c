@@ -93,7 +93,8 @@ struct status run_part_open_output(struct run_part *part, struct checkers *check
     TRY(reproduce_command_make(&part->reproduce, &told));
     part->setup = checkers_setup(checkers, &part->options, &part->inputs, part->repeat);
     part->setup.style.reproduce = part->reproduce;
-    TRY(run_output_open(&part->output, summary, part->repeat, &part->options, &part->inputs));
+    TRY(run_output_open(&part->output, summary, summary->tree ? part->place : 0, part->repeat,
+                        &part->options, &part->inputs));
     if (part->output.error_directory) part->setup.error_data = &part->output.error_data;
     part->batch = (struct check_batch){ .setup = &part->setup,
                                         .positions = part->output.pending,

@@ -95,6 +95,7 @@ START_TEST(earlier_calls_are_counted_by_their_cells)
         }
         ck_assert_uint_eq(summary.calls, 2);
         ck_assert_uint_eq(summary.earlier, 2);
+        ck_assert_uint_eq(summary.unread, 2);
         struct ci_counts counts = summary_ci_counts(&summary);
         ck_assert_uint_eq(counts.errors, 2 * (rows[i].verdict == VERDICT_ERROR));
         ck_assert_uint_eq(counts.warnings, 2 * (rows[i].verdict == VERDICT_WARNING));
@@ -124,7 +125,7 @@ START_TEST(failing_apis_come_worst_first)
         { "Torch.crash.7", VERDICT_ERROR, INFINITY, "the kernel\nended by\x1b signal 11" },
         { "odd\tname", VERDICT_ERROR, 1, "at its limit" },
     };
-    struct summary summary = { .earlier = 1 };
+    struct summary summary = { .earlier = 1, .unread = 1 };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         add_note(&summary, rows[i].call,
                  (struct row_note){ .verdict = rows[i].verdict,

@@ -1,6 +1,7 @@
 /* Runs as their user meets them again: resumed without some of the files or with those of others,
  * files in odd places, warnings that count as failures, and what a terminal shows. */
 #include <errno.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include <cjson/cJSON.h>
@@ -454,6 +455,53 @@ START_TEST(interrupted_while_a_device_hangs)
 }
 END_TEST
 
+/* What fails and what is skipped, as a summary lists it with and without a tree of dumps. */
+static char *told_of(const struct outcome *o)
+{
+    const char *start = strstr(o->out, "\nfailing: "),
+               *end = start ? strstr(start, "\nfiles\n") : 0;
+    if (start && !end) end = strstr(start, "\n2 dumps of ");
+    ck_assert_msg(start && end, "%s", o->out);
+    return strndup(start, (size_t)(end - start));
+}
+
+static void copy_dump(const struct workspace *w, const char *name)
+{
+    size_t bytes;
+    char path[300],
+        *text = read_file(PROBE_TEST_DATA "/dumps/m2_bf16/L1_statistics/dump.json", &bytes);
+    snprintf(path, sizeof path, "dumps/%s", name);
+    ck_assert(!mkdir(in(w, path), 0755));
+    snprintf(path, sizeof path, "dumps/%s/dump.json", name);
+    write_text(in(w, path), text);
+    free(text);
+}
+
+/* A run that is resumed tells of all its calls, not only of those that it did last. */
+START_TEST(the_summary_is_of_all_calls)
+{
+    struct workspace w = workspace_make();
+    ck_assert(!mkdir(in(&w, "dumps"), 0755));
+    copy_dump(&w, "rank0");
+    copy_dump(&w, "rank1");
+    const char *input = _i ? "dumps" : "dumps/rank1/dump.json";
+    struct outcome o = run_program(&w, "-api_info", input, "-o", "out", NULL);
+    char *whole = told_of(&o);
+    outcome_free(&o);
+    const char *result = file_of(&w, _i ? "out/rank1" : "out", RESULT);
+    struct stat st;
+    ck_assert(!stat(result, &st) && !truncate(result, st.st_size / 2));
+    ck_assert(!truncate(file_of(&w, _i ? "out/rank1" : "out", DETAILS), st.st_size));
+    o = run_program(&w, "-api_info", input, "-csv_path", "out", NULL);
+    char *resumed = told_of(&o);
+    ck_assert_str_eq(resumed, whole);
+    outcome_free(&o);
+    free(whole);
+    free(resumed);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* ---- terminals ------------------------------------------------------------------------------ */
 
 /* Run the program on a pseudo-terminal; all that it shows there. */
@@ -552,6 +600,7 @@ int main(void)
     tcase_add_test(tests, warnings);
     tcase_add_test(tests, groups_that_are_never_checked);
     tcase_add_test(tests, interrupted_while_a_device_hangs);
+    tcase_add_loop_test(tests, the_summary_is_of_all_calls, 0, 2);
     tcase_add_test(tests, terminals);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

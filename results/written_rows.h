@@ -1,7 +1,7 @@
-/* The rows of one slice of a shard that is done, call by call, checked on the way: every call has its
- * result row, its details rows and their evidence, in this order and nothing besides. */
-#ifndef PROBE_CLUSTER_SHARD_ROWS_H
-#define PROBE_CLUSTER_SHARD_ROWS_H
+/* The rows that a run wrote, call by call, read back as the outcomes that a summary is made of, and checked on the
+ * way: every call has its result row, its details rows and their evidence, in this order and nothing besides. */
+#ifndef PROBE_RESULTS_WRITTEN_ROWS_H
+#define PROBE_RESULTS_WRITTEN_ROWS_H
 
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 #include "results/result_files.h"
 #include "results/row_source.h"
 
-struct shard_rows {
+struct written_rows {
     const char *const *paths; /* RESULT_FILES of them */
     enum evidence_extent extent;
     struct file files[RESULT_RUN]; /* all but the run file */
@@ -25,8 +25,8 @@ struct shard_rows {
 };
 
 /* Open the files. To be closed also when this fails; `paths` must stay. */
-struct status shard_rows_open(struct shard_rows *out, char *const paths[RESULT_FILES],
-                              enum evidence_extent extent, struct file_policy policy);
+struct status written_rows_open(struct written_rows *out, char *const paths[RESULT_FILES],
+                                enum evidence_extent extent, struct file_policy policy);
 
 /* The next call.
  *
@@ -34,9 +34,9 @@ struct status shard_rows_open(struct shard_rows *out, char *const paths[RESULT_F
  *   outcome  is cleared and gets the verdicts and notes
  *   errors   STATUS_BAD_INPUT naming the file that lacks something
  */
-struct status shard_rows_next(struct shard_rows *rows, const char **name,
-                              struct case_outcome *outcome);
+struct status written_rows_next(struct written_rows *rows, const char **name,
+                                struct case_outcome *outcome);
 
-void shard_rows_close(struct shard_rows *rows);
+void written_rows_close(struct written_rows *rows);
 
 #endif

@@ -1,5 +1,5 @@
 /* Three files side by side. The result row of a call is written last, so it leads. */
-#include "cluster/shard_rows.h"
+#include "results/written_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "results/result_row.h"
 #include "results/resume.h"
 
-static struct status not_whole(const struct shard_rows *rows, int file, const char *what)
+static struct status not_whole(const struct written_rows *rows, int file, const char *what)
 {
     return status_error(STATUS_BAD_INPUT, "%s is not whole: %s%s%s",
                         file_shown(rows->paths[file]).text, what, rows->name.length ? " " : "",
@@ -19,8 +19,8 @@ static struct status not_whole(const struct shard_rows *rows, int file, const ch
 
 /* ---- opening ---------------------------------------------------------------------------- */
 
-static struct status open_rows(struct row_source *out, bool *is_open, const struct shard_rows *rows,
-                               int file, size_t columns)
+static struct status open_rows(struct row_source *out, bool *is_open,
+                               const struct written_rows *rows, int file, size_t columns)
 {
     bool usable = false;
     TRY(row_source_open(out, &rows->files[file], false));
@@ -29,14 +29,14 @@ static struct status open_rows(struct row_source *out, bool *is_open, const stru
     return usable ? status_ok() : not_whole(rows, file, "it has no header");
 }
 
-static struct status open_results(struct shard_rows *rows)
+static struct status open_results(struct written_rows *rows)
 {
     TRY(open_rows(&rows->results, &rows->results_open, rows, RESULT_CALLS, RESULT_COLUMNS - 1));
     rows->result_body = rows->results.row.end;
     return row_source_next(&rows->results);
 }
 
-static struct status open_details(struct shard_rows *rows)
+static struct status open_details(struct written_rows *rows)
 {
     struct row_source *details = &rows->details;
     size_t places[COLUMN_COUNT];
@@ -51,10 +51,10 @@ static struct status open_details(struct shard_rows *rows)
     return row_source_next(details);
 }
 
-struct status shard_rows_open(struct shard_rows *out, char *const paths[RESULT_FILES],
-                              enum evidence_extent extent, struct file_policy policy)
+struct status written_rows_open(struct written_rows *out, char *const paths[RESULT_FILES],
+                                enum evidence_extent extent, struct file_policy policy)
 {
-    *out = (struct shard_rows){ .paths = (const char *const *)paths, .extent = extent };
+    *out = (struct written_rows){ .paths = (const char *const *)paths, .extent = extent };
     for (int i = 0; i < RESULT_RUN; i++) out->files[i] = FILE_NONE;
     policy.any_size = true;
     for (int i = 0; i < RESULT_RUN; i++) TRY(file_open_read(&out->files[i], paths[i], policy));
@@ -66,7 +66,7 @@ struct status shard_rows_open(struct shard_rows *out, char *const paths[RESULT_F
     return status_ok();
 }
 
-void shard_rows_close(struct shard_rows *rows)
+void written_rows_close(struct written_rows *rows)
 {
     if (rows->results_open) row_source_close(&rows->results);
     if (rows->details_open) row_source_close(&rows->details);
@@ -79,7 +79,7 @@ void shard_rows_close(struct shard_rows *rows)
 /* ---- a row ------------------------------------------------------------------------------ */
 
 /* A copy of the text with a NUL behind it; *at is where it stands among the texts, which move. */
-static struct status keep_text(size_t *at, struct shard_rows *rows, struct csv_text text)
+static struct status keep_text(size_t *at, struct written_rows *rows, struct csv_text text)
 {
     *at = rows->texts.length;
     TRY(csv_append_bytes(&rows->texts, text.bytes, text.length));
@@ -87,7 +87,7 @@ static struct status keep_text(size_t *at, struct shard_rows *rows, struct csv_t
 }
 
 /* What a summary is to know of the row in hand, which has this line of evidence. */
-static struct status note_row(struct case_outcome *outcome, struct shard_rows *rows,
+static struct status note_row(struct case_outcome *outcome, struct written_rows *rows,
                               enum verdict verdict, enum row_cause cause)
 {
     struct evidence_story story;
@@ -110,7 +110,7 @@ static struct status note_row(struct case_outcome *outcome, struct shard_rows *r
     return case_outcome_note_read(outcome, &row);
 }
 
-static struct status take_details_row(struct case_outcome *outcome, struct shard_rows *rows)
+static struct status take_details_row(struct case_outcome *outcome, struct written_rows *rows)
 {
     const enum verdict verdict = details_verdict(rows->details.row.cells[rows->status]);
     const struct csv_text name = rows->details.row.cells[COLUMN_NAME];
@@ -128,7 +128,7 @@ static struct status take_details_row(struct case_outcome *outcome, struct shard
 /* ---- a call ----------------------------------------------------------------------------- */
 
 /* The name of the call in hand. */
-static struct status take_name(struct shard_rows *rows)
+static struct status take_name(struct written_rows *rows)
 {
     const struct csv_text cell = rows->results.row.cells[RESULT_NAME];
     csv_buffer_clear(&rows->name);
@@ -136,7 +136,7 @@ static struct status take_name(struct shard_rows *rows)
     return csv_append_bytes(&rows->name, "", 1);
 }
 
-static struct status end_of_files(struct shard_rows *rows)
+static struct status end_of_files(struct written_rows *rows)
 {
     struct evidence_line line;
     bool whole;
@@ -150,15 +150,15 @@ static struct status end_of_files(struct shard_rows *rows)
 }
 
 /* Is the row in hand one of the call's, and whole? */
-static bool has_details_row(const struct shard_rows *rows)
+static bool has_details_row(const struct written_rows *rows)
 {
     const struct csv_row *row = &rows->details.row;
     return rows->details.more && !row->torn && row->count == rows->columns &&
            resume_row_belongs(row->cells[COLUMN_NAME], rows->name.data);
 }
 
-struct status shard_rows_next(struct shard_rows *rows, const char **name,
-                              struct case_outcome *outcome)
+struct status written_rows_next(struct written_rows *rows, const char **name,
+                                struct case_outcome *outcome)
 {
     size_t count = 0;
     case_outcome_clear(outcome);

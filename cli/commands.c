@@ -25,6 +25,7 @@
 #include "cli/run_command.h"
 #include "cli/serve_command.h"
 #include "cli/shrink_command.h"
+#include "cli/standards_command.h"
 #include "cli/three_way_command.h"
 #include "cli/try_command.h"
 #include "cli/work_command.h"
@@ -53,6 +54,7 @@ static const struct command *const commands[] = {
     &repro_command,
     &try_command,
     &ops_command,
+    &standards_command,
     &plugin_command,
     &doctor_command,
 };

@@ -243,7 +243,9 @@ static struct status write_rows(struct judge *judge, const struct queued_record 
                                       .step = record->step,
                                       .name = record->name,
                                       .verdict = verdict_of(record) };
-    if (!rank_set_wants(&judge->ranks, record->rank)) return status_ok();
+    if (!rank_set_wants(&judge->ranks, record->rank) ||
+        rank_set_admit(&judge->ranks, record->rank).code)
+        return status_ok();
     return rank_set_append(&judge->ranks, record->rank, &entry,
                            record->fate == RECORD_JUDGED ? &record->outcome : NULL);
 }
@@ -294,11 +296,24 @@ static void tell_done(const struct judge *judge, const struct queued_record *rec
     if (judge->listener.done) judge->listener.done(judge->listener.context, &done);
 }
 
+/* A rank that cannot have files has no rows. */
+static void refuse_rank(struct judge *judge, struct queued_record *record)
+{
+    if (!rank_set_wants(&judge->ranks, record->rank)) return;
+    struct status status = rank_set_admit(&judge->ranks, record->rank);
+    if (!status.code) return;
+    tell(judge, record, &status);
+    record->fate = RECORD_REFUSED;
+    record->reason = status;
+}
+
 /* Rows, counts, and the news of them. False when the judge is over. */
 static bool commit(struct judge *judge, struct queued_record *record)
 {
     struct status status = status_ok();
-    if (record->outcome.fatal.code || !write_with_patience(judge, record)) return false;
+    if (record->outcome.fatal.code) return false;
+    refuse_rank(judge, record);
+    if (!write_with_patience(judge, record)) return false;
     if (record->fate == RECORD_JUDGED)
         status =
             summary_add(&judge->summary, &record->outcome, record->name ? record->name : "", 0);

@@ -30,9 +30,8 @@ static void print_totals(const struct judge_outcome *outcome)
     if (totals->refused)
         printf("\nrefused: %s that hold no record (see the log)\n",
                quantity_of((size_t)totals->refused, "body").text);
-    printf("\n%s in %.2f s (%.0f a second), profile %s, %s, BLAS core %s\n",
-           quantity_of(here, "call").text, totals->running_s,
-           totals->running_s > 0 ? (double)here / totals->running_s : 0, outcome->profile,
+    printf("\n%s in the %.1f s that it ran, profile %s, %s, BLAS core %s\n",
+           quantity_of(here, "call").text, totals->running_s, outcome->profile,
            quantity_of(outcome->threads, "thread").text, environment_blas_core());
 }
 

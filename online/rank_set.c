@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/descriptors.h"
 #include "core/memory.h"
 
 /* ---- sessions ----------------------------------------------------------------------------- */
@@ -66,13 +67,24 @@ const struct rank_files *rank_set_find(struct rank_set *set, int64_t rank)
     return files;
 }
 
+struct status rank_set_admit(struct rank_set *set, int64_t rank)
+{
+    pthread_mutex_lock(&set->lock);
+    bool admitted = set->count < RANKS_UNNAMED_MOST || find(set, rank);
+    pthread_mutex_unlock(&set->lock);
+    if (admitted) return status_ok();
+    return status_error(STATUS_BAD_INPUT,
+                        "rank %lld is one more than the %d that have files, and none of them was "
+                        "named (rank_list)",
+                        (long long)rank, RANKS_UNNAMED_MOST);
+}
+
 static struct status open_rank(struct rank_files **out, struct rank_set *set, int64_t rank)
 {
     const struct result_rank place = { set->directory, *set->timestamp ? set->timestamp : NULL,
                                        rank };
     if (set->count == RANKS_MOST)
-        return status_error(STATUS_BAD_INPUT, "there are records of more than %d ranks",
-                            RANKS_MOST);
+        return status_error(STATUS_BAD_ARGUMENT, "there are more than %d ranks", RANKS_MOST);
     struct rank_files *files = memory_allocate(sizeof *files);
     if (!files) return status_no_memory(sizeof *files);
     struct status status = set->resumes
@@ -114,6 +126,8 @@ struct status rank_set_open(struct rank_set *out, const struct rank_set_request 
                               .context = request->context };
     pthread_mutex_init(&out->lock, NULL);
     TRY(text_table_create(&out->sessions));
+    descriptors_allow(RANK_DESCRIPTORS *
+                      (request->n_ranks ? request->n_ranks : RANKS_UNNAMED_MOST));
     TRY(take_wanted(out, request));
     if (request->earlier) {
         TRY(rank_files_find_run(out->timestamp, &out->directory, request->earlier));

@@ -12,7 +12,8 @@
 #include "core/text_table.h"
 #include "online/rank_files.h"
 
-enum { RANKS_MOST = 1024 };
+/* Ranks that are named, and that come by themselves: whoever sends records says which rank they are of. */
+enum { RANKS_MOST = 1024, RANKS_UNNAMED_MOST = 128, RANK_DESCRIPTORS = 5 };
 
 struct rank_set {
     pthread_mutex_t lock;                 /* of everything below */
@@ -45,10 +46,13 @@ struct rank_set_request {
 struct status rank_set_open(struct rank_set *out, const struct rank_set_request *request);
 void rank_set_close(struct rank_set *set);
 
-/* Has this rank files in this run? */
+/* Is this rank one of this run? */
 bool rank_set_wants(const struct rank_set *set, int64_t rank);
 
-/* Append the rows of a record of a rank that is wanted, or note that it has none. */
+/* Can it have files? STATUS_BAD_INPUT: it would be one too many that nobody named. */
+struct status rank_set_admit(struct rank_set *set, int64_t rank);
+
+/* Append the rows of a record of a rank that is admitted, or note that it has none. */
 struct status rank_set_append(struct rank_set *set, int64_t rank, const struct rank_entry *entry,
                               const struct case_outcome *outcome);
 

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/descriptors.h"
 #include "core/memory.h"
 #include "online/event_log.h"
 #include "online/transport.h"
@@ -580,19 +580,10 @@ static struct status listen_on(struct server *server)
     return status_ok();
 }
 
-/* A thousand idle connections must not leave the run without descriptors for its files. */
-static void allow_descriptors(void)
-{
-    struct rlimit limit;
-    const rlim_t wanted = SERVER_CONNECTIONS_MAX + 512;
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted) return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static struct status start(struct server *server)
 {
-    allow_descriptors();
+    /* A thousand idle connections must not leave the run without descriptors for its files. */
+    descriptors_allow(SERVER_CONNECTIONS_MAX);
     server->poller = epoll_create1(EPOLL_CLOEXEC);
     server->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (server->poller < 0 || server->wake < 0)

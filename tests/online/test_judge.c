@@ -560,6 +560,25 @@ START_TEST(memory_layout_is_not_judged)
 }
 END_TEST
 
+/* Whoever sends records says which rank they are of: files are not made for as many as he likes. */
+START_TEST(ranks_that_nobody_named_are_limited)
+{
+    struct workspace w = workspace_make();
+    struct judging j = { 0 };
+    struct made made = right;
+    open_judge(&j, w.path, 2, NULL, 0);
+    for (int i = 0; i < 140; i++) {
+        made.rank = (int64_t)1000 * i;
+        submit_made(&j, &made, 0);
+    }
+    (void)finish(&j);
+    ck_assert_uint_eq(j.told.fates[RECORD_JUDGED], 128);
+    ck_assert_uint_eq(j.told.fates[RECORD_REFUSED], 12);
+    ck_assert_uint_eq(count_matches(&w, "accuracy_checking_result_*"), 128);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* ---- a full disk ----------------------------------------------------------------------------- */
 
 static _Atomic int writes_left; /* that succeed; below 0: all do */
@@ -676,6 +695,7 @@ int main(void)
     tcase_add_test(tests, wrong_results_are_found_and_told);
     tcase_add_test(tests, calls_in_place_are_judged_where_their_inputs_are_known);
     tcase_add_test(tests, memory_layout_is_not_judged);
+    tcase_add_test(tests, ranks_that_nobody_named_are_limited);
     tcase_add_loop_test(tests, a_full_disk_delays_rows, 0, 4);
     tcase_add_test(tests, progress_and_reports_tell_what_was_judged);
     suite_add_tcase(suite, tests);

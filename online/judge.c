@@ -180,11 +180,10 @@ static struct status decode(struct record *out, struct judge_thread *self,
                             const struct queued_record *queued)
 {
     const struct judge_submission *s = &queued->submission;
-    char place[128];
-    describe_place(place, sizeof place, &s->origin);
     self->decoded.limit_met = false;
     self->decoded.limit_bytes = self->judge->decoded_bytes + s->bytes;
-    return s->decode(out, &self->decoded, s->body, s->bytes, place);
+    /* Where it came from is told beside it, and must not be in its rows. */
+    return s->decode(out, &self->decoded, s->body, s->bytes, "the record");
 }
 
 static void judge_record(struct judge_thread *self, struct queued_record *queued)

@@ -39,6 +39,7 @@ struct online_run {
     const struct interrupts *interrupts;
     struct run_options judged; /* the options of the run, with its memory */
     struct event_log log;
+    struct event_log refusals; /* what the judge says, one thread at a time */
     struct judge *judge;
     struct receive_memory memory;
     struct recording recording;
@@ -88,6 +89,12 @@ static void keep(struct online_run *run, enum recording_kind kind,
     struct status status = recording_add(&run->recording, kind, origin, body, bytes);
     if (status.code) /* the checks are worth more than their recording */
         event_log_write(&run->log, NULL, "the recording ends here: %s", status.text);
+}
+
+/* Bodies that are no records come as fast as a client sends them: the log has a limit for them too. */
+static void tell_refusal(void *context, const char *text)
+{
+    event_log_write(&((struct online_run *)context)->refusals, NULL, "%s", text);
 }
 
 static struct status arrived(void *context, const struct judge_submission *record)
@@ -383,6 +390,8 @@ static struct status open_run(struct online_run *run)
     if (!run->judged.memory_bytes) run->judged.memory_bytes = memory_available_bytes() / 5 * 3;
     receive_memory_open(&run->memory, run->judged.memory_bytes / BODY_SHARE);
     run->recording = RECORDING_NONE;
+    run->refusals.out = run->options->run->warnings;
+    run->judged.warnings = (struct warnings){ tell_refusal, run };
     run->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return run->woken < 0 ? status_error(STATUS_IO, "cannot make an event descriptor")
                           : status_ok();

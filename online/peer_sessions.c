@@ -174,7 +174,7 @@ static struct status take_bytes(struct peer_session *s, const unsigned char *byt
 static struct status go_on(struct peer_session *s)
 {
     if (s->waits_for_sink) TRY(submit(s));
-    if (s->waits_for_sink) return status_ok();
+    if (s->waits_for_sink || !s->n_unread) return status_ok();
     return take_bytes(s, s->unread, s->n_unread);
 }
 

@@ -17,6 +17,7 @@ static const struct {
 } group_names[] = {
     { FUNCTIONAL, "Functional" }, { NPU, "NPU" },   { TENSOR, "Tensor" },
     { TORCH, "Torch" },           { ATEN, "Aten" },
+    { TORCH_VF, "VF" },
 };
 
 /* How the bounds of a family's results are proven, in a few words. "exact": every output is a copy, a
@@ -31,6 +32,7 @@ static const struct {
     { "unique", "exact" },
     { "matmul", "norms, compensated, balls" },     { "conv", "norms, compensated, balls" },
     { "contraction", "norms, compensated, balls" }, { "fourier", "norms, compensated, balls" },
+    { "recurrent", "norms, compensated, balls" },
     { "attention", "norms, compensated, balls" },  { "reduction", "compensated sums, balls" },
     { "norm", "compensated sums, balls" },         { "vector_norm", "compensated sums, balls" },
     { "loss", "compensated sums, balls" },         { "loss_class", "compensated sums, balls" },

@@ -64,6 +64,7 @@ static const struct {
     { "NPU", NPU },
     { "Aten", ATEN },
     { "MindSpore", MINDSPORE },
+    { "VF", TORCH_VF },
 };
 
 unsigned op_group(const char *type)

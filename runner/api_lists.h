@@ -21,8 +21,9 @@ struct api_lists {
     struct call_patterns only, skip;   /* of the command line: what they leave out has none */
     bool is_online;                    /* the configuration is one of the online pre-check */
     bool plain_names_only;             /* dotted names of APIs are not checked */
-    const char *error_data_path;       /* NULL when not given */
-    int precision;                     /* decimals of printed doubles */
+    bool runs_vf;                /* calls of torch._VF are checked, which msprobe never runs */
+    const char *error_data_path; /* NULL when not given */
+    int precision;               /* decimals of printed doubles */
 };
 
 /* Nothing listed, the defaults. */

@@ -37,7 +37,8 @@ enum {
     TORCH = 4,
     NPU = 8,
     ATEN = 16,
-    MINDSPORE = 32 /* ops of MindSpore that PyTorch lacks (bench/mindspore) */
+    MINDSPORE = 32, /* ops of MindSpore that PyTorch lacks (bench/mindspore) */
+    TORCH_VF = 64   /* torch._VF, what the recurrent layers of torch.nn call */
 };
 #define ANYWHERE (FUNCTIONAL | TENSOR | TORCH)
 

@@ -34,7 +34,7 @@ def resolve(api):
         return lambda x, index, value: (x.__setitem__(index, value), x)[1]
     if kind == "Tensor":
         return lambda *a, **k: getattr(a[0], name)(*a[1:], **k)
-    targets = {"Torch": torch, "Aten": torch.ops.aten}
+    targets = {"Torch": torch, "Aten": torch.ops.aten, "VF": torch._VF}
     target = targets.get(kind, torch.nn.functional)
     for part in name.split("."):
         target = getattr(target, part)

@@ -1,0 +1,411 @@
+/* Recurrent layers and their cells: LSTM, GRU and plain ones, stacked, bidirectional, of packed sequences.
+ *
+ * A layer is its cell applied step by step on the tape, so a gradient is back-propagation through time. What
+ * the inputs contribute to the gates is one product for all steps. A packed sequence has its rows by time, the
+ * longest sequence first, so step t works on the first batch_sizes[t] rows of the state: they become fewer as
+ * sequences end and, in the other direction, more as they begin. */
+#include <string.h>
+
+#include "bench/call/op.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/compose.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/unary.h"
+#include "bench/primitives/view.h"
+
+enum cell_kind { CELL_LSTM, CELL_GRU, CELL_TANH, CELL_RELU };
+
+/* Rows of blocks of the weights: gates i f g o of an LSTM, r z n of a GRU. */
+static const int gates_of[] = { [CELL_LSTM] = 4, [CELL_GRU] = 3, [CELL_TANH] = 1, [CELL_RELU] = 1 };
+
+struct cell {
+    enum cell_kind kind;
+    int64_t width; /* of a gate */
+    struct node *w_input, *w_hidden, *b_input, *b_hidden,
+        *w_projection; /* the last three or NULL */
+};
+
+struct state {
+    struct node *h, *c; /* c of an LSTM, else NULL */
+};
+
+/* ---- one step ------------------------------------------------------------------------------------ */
+
+static struct node *gate(struct tape *tape, struct node *gates, const struct cell *cell, int k)
+{
+    return node_slice(tape, gates, 1, k * cell->width, cell->width, 1);
+}
+
+static struct node *activated(struct tape *tape, const char *name, struct node *x)
+{
+    return node_apply(tape, name, x);
+}
+
+/* c' = f c + i g, h' = o tanh c' */
+static struct state lstm_step(struct tape *tape, const struct cell *cell, struct node *gates,
+                              struct node *c)
+{
+    struct node *i = activated(tape, "sigmoid", gate(tape, gates, cell, 0));
+    struct node *f = activated(tape, "sigmoid", gate(tape, gates, cell, 1));
+    struct node *g = activated(tape, "tanh", gate(tape, gates, cell, 2));
+    struct node *o = activated(tape, "sigmoid", gate(tape, gates, cell, 3));
+    struct node *next = node_add(tape, node_multiply(tape, f, c), node_multiply(tape, i, g));
+    return (struct state){ node_multiply(tape, o, activated(tape, "tanh", next)), next };
+}
+
+/* n = tanh(x_n + r h_n), h' = n + z (h - n); a GRU's two halves are not added before. */
+static struct node *gru_step(struct tape *tape, const struct cell *cell, struct node *inputs,
+                             struct node *hidden, struct node *h)
+{
+    struct node *part[2];
+    for (int k = 0; k < 2; k++)
+        part[k] =
+            activated(tape, "sigmoid",
+                      node_add(tape, gate(tape, inputs, cell, k), gate(tape, hidden, cell, k)));
+    struct node *n = activated(tape, "tanh",
+                               node_add(tape, gate(tape, inputs, cell, 2),
+                                        node_multiply(tape, part[0], gate(tape, hidden, cell, 2))));
+    struct node *y = node_add(tape, n, node_multiply(tape, part[1], node_subtract(tape, h, n)));
+    if (!tape_is_model(tape)) return y;
+    /* Kernels also form (1 - z) n + z h. */
+    return node_model_error(tape, node_model_error(tape, y, n, 3),
+                            node_broadcast(tape, h, y->rank, y->shape), 3);
+}
+
+/* `inputs` is what x contributes to the gates. */
+static struct state step(struct tape *tape, const struct cell *cell, struct node *inputs,
+                         struct state state)
+{
+    struct node *hidden = compose_linear(tape, state.h, cell->w_hidden, cell->b_hidden);
+    struct state next = { NULL, NULL };
+    if (cell->kind == CELL_GRU) {
+        next.h = gru_step(tape, cell, inputs, hidden, state.h);
+    } else if (cell->kind == CELL_LSTM) {
+        next = lstm_step(tape, cell, node_add(tape, inputs, hidden), state.c);
+    } else {
+        struct node *sum = node_add(tape, inputs, hidden), *zero = node_scalar(tape, 0);
+        next.h = cell->kind == CELL_TANH
+                     ? activated(tape, "tanh", sum)
+                     : node_select(tape, node_compare(tape, COMPARE_LE, sum, zero), zero, sum);
+    }
+    if (cell->w_projection) next.h = compose_linear(tape, next.h, cell->w_projection, NULL);
+    return next;
+}
+
+/* ---- a layer in one direction -------------------------------------------------------------------- */
+
+/* Rows by time, `sizes[t]` of step t, from row `starts[t]`. */
+struct sequence {
+    int64_t steps, batch;
+    const int64_t *sizes, *starts;
+};
+
+static struct node *rows(struct tape *tape, struct node *x, int64_t start, int64_t count)
+{
+    return x ? node_slice(tape, x, 0, start, count, 1) : NULL;
+}
+
+static struct node *joined(struct tape *tape, struct node *a, struct node *b)
+{
+    return a ? node_concatenate(tape, (struct node *[]){ a, b }, 2, 0) : NULL;
+}
+
+/* The state of more rows or fewer: those that begin come from `initial`, those that end go to `ended`, which
+ * grows at its front. */
+static struct state with_rows(struct tape *tape, struct state state, int64_t have, int64_t want,
+                              struct state initial, struct state *ended)
+{
+    if (want > have)
+        return (struct state){ joined(tape, state.h, rows(tape, initial.h, have, want - have)),
+                               joined(tape, state.c, rows(tape, initial.c, have, want - have)) };
+    if (want == have) return state;
+    struct state over = { rows(tape, state.h, want, have - want),
+                          rows(tape, state.c, want, have - want) };
+    *ended = ended->h
+                 ? (struct state){ joined(tape, over.h, ended->h), joined(tape, over.c, ended->c) }
+                 : over;
+    return (struct state){ rows(tape, state.h, 0, want), rows(tape, state.c, 0, want) };
+}
+
+/* The outputs of all steps by time; *state becomes that after each sequence's last step. */
+static struct node *run_layer(struct tape *tape, const struct sequence *sequence,
+                              const struct cell *cell, struct node *x, struct state *state,
+                              bool backward)
+{
+    struct node **outputs = tape_allocate(tape, (size_t)sequence->steps, sizeof *outputs);
+    struct node *inputs = compose_linear(tape, x, cell->w_input, cell->b_input);
+    struct state initial = *state, ended = { NULL, NULL };
+    if (tape_failed(tape)) return x;
+    int64_t have = sequence->sizes[backward ? sequence->steps - 1 : 0];
+    struct state now = { rows(tape, initial.h, 0, have), rows(tape, initial.c, 0, have) };
+    for (int64_t k = 0; k < sequence->steps && !tape_failed(tape); k++) {
+        int64_t t = backward ? sequence->steps - 1 - k : k, size = sequence->sizes[t];
+        now = with_rows(tape, now, have, size, initial, &ended);
+        have = size;
+        now = step(tape, cell, rows(tape, inputs, sequence->starts[t], size), now);
+        outputs[t] = now.h;
+    }
+    if (tape_failed(tape)) return x;
+    *state = ended.h ? (struct state){ joined(tape, now.h, ended.h), joined(tape, now.c, ended.c) }
+                     : now;
+    return node_concatenate(tape, outputs, (int)sequence->steps, 0);
+}
+
+/* ---- all layers ------------------------------------------------------------------------------------ */
+
+/* Part `k` of a stack (layers and directions, batch, width). */
+static struct node *layer_of(struct tape *tape, struct node *stack, int k)
+{
+    if (!stack) return NULL;
+    return node_reshape(tape, node_slice(tape, stack, 0, k, 1, 1), 2, stack->shape + 1);
+}
+
+static struct node *stacked(struct tape *tape, struct node **parts, int count)
+{
+    for (int k = 0; k < count && !tape_failed(tape); k++)
+        parts[k] = node_reshape(tape, parts[k], 3,
+                                (int64_t[]){ 1, parts[k]->shape[0], parts[k]->shape[1] });
+    return node_concatenate(tape, parts, count, 0);
+}
+
+/* The cell of the k-th layer and direction from the flat list of parameters. */
+static bool read_cell(struct cell *cell, struct call *call, struct node **params, int count,
+                      int each, int k)
+{
+    bool biased = call_bool(call, "has_biases");
+    *cell = (struct cell){ .kind = (enum cell_kind)call->op->detail };
+    if (!call_require(call, (k + 1) * each <= count, "%d parameters are too few", count))
+        return false;
+    struct node **own = params + (ptrdiff_t)k * each;
+    cell->w_input = own[0];
+    cell->w_hidden = own[1];
+    if (biased) {
+        cell->b_input = own[2];
+        cell->b_hidden = own[3];
+    }
+    int plain = biased ? 4 : 2;
+    if (each > plain) cell->w_projection = own[plain];
+    int gates = gates_of[cell->kind];
+    cell->width = cell->w_input->rank == 2 ? cell->w_input->shape[0] / gates : 0;
+    return call_require(call,
+                        cell->width > 0 && cell->w_input->shape[0] == cell->width * gates &&
+                            cell->w_hidden->rank == 2 &&
+                            cell->w_hidden->shape[0] == cell->width * gates,
+                        "the weights do not have %d gates", gates);
+}
+
+struct layers {
+    int count, directions;
+    struct node *h, *c; /* initial: (count * directions, batch, width) */
+};
+
+/* Run the layers on x (rows by time) and return output and states; `shape` is the output's but for its last
+ * extent, transposed from (time, batch) where batches come first. */
+static struct node *run_layers(struct call *call, const struct layers *layers,
+                               const struct sequence *sequence, struct node *x, struct node **h,
+                               struct node **c)
+{
+    struct tape *tape = call->tape;
+    int count, total = layers->count * layers->directions;
+    struct node **params = call_tensors(call, "params", &count);
+    if (!call_require(call, total > 0 && count % total == 0 && count / total >= 2,
+                      "%d parameters for %d layers and directions", count, total))
+        return x;
+    struct cell cell;
+    for (int k = 0; k < total && !tape_failed(tape); k += layers->directions) {
+        struct node *both[2] = { NULL, NULL };
+        for (int d = 0; d < layers->directions; d++) {
+            struct state state = { layer_of(tape, layers->h, k + d),
+                                   layer_of(tape, layers->c, k + d) };
+            if (!read_cell(&cell, call, params, count, count / total, k + d)) return x;
+            both[d] = run_layer(tape, sequence, &cell, x, &state, d == 1);
+            h[k + d] = state.h;
+            c[k + d] = state.c;
+        }
+        x = layers->directions == 2 ? node_concatenate(tape, both, 2, 1) : both[0];
+    }
+    return x;
+}
+
+/* hx: a tensor, or of an LSTM a list of two. */
+static bool read_layers(struct layers *layers, struct call *call)
+{
+    int count;
+    *layers = (struct layers){ .count = (int)call_int(call, "num_layers"),
+                               .directions = call_bool(call, "bidirectional") ? 2 : 1 };
+    bool random = call_bool(call, "train") && call_real(call, "dropout") != 0 && layers->count > 1;
+    if (!call_require(call, !random,
+                      "dropout between layers draws random numbers: there is no value to compare"))
+        return false;
+    struct node **hx = call_tensors(call, "hx", &count);
+    bool lstm = call->op->detail == CELL_LSTM;
+    if (!call_require(call, hx && count == (lstm ? 2 : 1), "%d initial states", count))
+        return false;
+    layers->h = hx[0];
+    layers->c = lstm ? hx[1] : NULL;
+    return call_require(
+        call,
+        layers->count >= 1 && layers->count <= 1000 && layers->h->rank == 3 &&
+            layers->h->shape[0] == (int64_t)layers->count * layers->directions &&
+            (!lstm || (layers->c->rank == 3 && layers->c->shape[1] == layers->h->shape[1])),
+        "the initial states are not those of %d layers", layers->count);
+}
+
+static void return_layers(struct call *call, const struct layers *layers,
+                          const struct sequence *sequence, struct node *x, bool packed,
+                          bool batch_first)
+{
+    struct tape *tape = call->tape;
+    enum dtype dtype = x->dtype;
+    int total = layers->count * layers->directions;
+    struct node **h = tape_allocate(tape, 2 * (size_t)total, sizeof *h);
+    if (!h) return;
+    struct node *y = run_layers(call, layers, sequence, x, h, h + total);
+    if (tape_failed(tape)) return;
+    if (!packed)
+        y = node_reshape(tape, y, 3, (int64_t[]){ sequence->steps, sequence->batch, y->shape[1] });
+    call_return_typed(call, batch_first ? node_transpose(tape, y, 0, 1) : y, dtype);
+    call_return_typed(call, stacked(tape, h, total), dtype);
+    if (layers->c) call_return_typed(call, stacked(tape, h + total, total), dtype);
+}
+
+/* Steps of one size. */
+static void recurrent(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    bool batch_first = call_bool(call, "batch_first");
+    struct layers layers;
+    if (!call_require(call, x->rank == 3, "a sequence of three dimensions is needed")) return;
+    if (batch_first) x = node_transpose(tape, x, 0, 1);
+    struct sequence sequence = { .steps = x->shape[0], .batch = x->shape[1] };
+    if (!read_layers(&layers, call)) return;
+    if (!call_require(call, sequence.steps >= 1 && layers.h->shape[1] == sequence.batch,
+                      "the initial states are not those of %lld sequences",
+                      (long long)sequence.batch))
+        return;
+    int64_t *sizes = tape_allocate(tape, 2 * (size_t)sequence.steps, sizeof *sizes);
+    if (!sizes) return;
+    for (int64_t t = 0; t < sequence.steps; t++) {
+        sizes[t] = sequence.batch;
+        sizes[sequence.steps + t] = t * sequence.batch;
+    }
+    sequence.sizes = sizes;
+    sequence.starts = sizes + sequence.steps;
+    x = node_reshape(tape, x, 2, (int64_t[]){ sequence.steps * sequence.batch, x->shape[2] });
+    return_layers(call, &layers, &sequence, x, false, batch_first);
+}
+
+/* Packed sequences. */
+static void recurrent_packed(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "data"), *sizes = call_tensor(call, "batch_sizes");
+    struct layers layers;
+    if (!call_require(call, x->rank == 2 && sizes->integer && sizes->rank == 1 && sizes->n >= 1,
+                      "packed sequences have two dimensions and sizes for each step"))
+        return;
+    if (!read_layers(&layers, call)) return;
+    struct sequence sequence = { .steps = sizes->shape[0], .batch = sizes->integer[0] };
+    int64_t *starts = tape_allocate(tape, sizes->n, sizeof *starts), at = 0;
+    for (size_t t = 0; starts && t < sizes->n; t++) {
+        int64_t size = sizes->integer[t];
+        if (!call_require(call,
+                          size >= 1 && size <= x->shape[0] - at &&
+                              (t == 0 || size <= sizes->integer[t - 1]),
+                          "step %zu has %lld rows", t, (long long)size))
+            return;
+        starts[t] = at;
+        at += size;
+    }
+    if (!call_require(call, at == x->shape[0] && layers.h->shape[1] == sequence.batch,
+                      "the steps have %lld rows of %lld", (long long)at, (long long)x->shape[0]))
+        return;
+    sequence.sizes = sizes->integer;
+    sequence.starts = starts;
+    return_layers(call, &layers, &sequence, x, true, false);
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------- */
+
+static void recurrent_cell(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    struct cell cell = { .kind = (enum cell_kind)call->op->detail,
+                         .w_input = call_tensor(call, "w_ih"),
+                         .w_hidden = call_tensor(call, "w_hh"),
+                         .b_input = call_optional_tensor(call, "b_ih"),
+                         .b_hidden = call_optional_tensor(call, "b_hh") };
+    int count, gates = gates_of[cell.kind];
+    struct node **hx = call_tensors(call, "hx", &count);
+    bool lstm = cell.kind == CELL_LSTM, one = x->rank == 1;
+    if (!call_require(call, hx && count == (lstm ? 2 : 1), "%d states", count)) return;
+    struct state state = { hx[0], lstm ? hx[1] : NULL };
+    if (!call_require(call,
+                      (x->rank == 1 || x->rank == 2) && state.h->rank == x->rank &&
+                          cell.w_hidden->rank == 2 && cell.w_hidden->shape[0] % gates == 0,
+                      "input, state and weights do not fit each other"))
+        return;
+    cell.width = cell.w_hidden->shape[0] / gates;
+    if (one) { /* a batch of one */
+        x = node_reshape(tape, x, 2, (int64_t[]){ 1, x->shape[0] });
+        state.h = node_reshape(tape, state.h, 2, (int64_t[]){ 1, state.h->shape[0] });
+        if (lstm) state.c = node_reshape(tape, state.c, 2, (int64_t[]){ 1, state.c->shape[0] });
+    }
+    state = step(tape, &cell, compose_linear(tape, x, cell.w_input, cell.b_input), state);
+    for (int k = 0; k < (lstm ? 2 : 1); k++) {
+        struct node *y = k ? state.c : state.h;
+        if (one && !tape_failed(tape)) y = node_reshape(tape, y, 1, y->shape + 1);
+        call_return_typed(call, y, x->dtype);
+    }
+}
+
+/* aten's fused step of an LSTM on accelerators: h, c and the gates, which its gradient needs. */
+static void fused_lstm_cell(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *gates =
+        node_add(tape, call_tensor(call, "input_gates"), call_tensor(call, "hidden_gates"));
+    struct node *c = call_tensor(call, "cx");
+    static const char *const names[] = { "input_bias", "hidden_bias" };
+    static const char *const functions[] = { "sigmoid", "sigmoid", "tanh", "sigmoid" };
+    for (int k = 0; k < 2; k++)
+        if (!call_is_none(call, names[k]))
+            gates = node_add(tape, gates, call_tensor(call, names[k]));
+    if (!call_require(call, gates->rank == 2 && c->rank == 2 && gates->shape[1] == 4 * c->shape[1],
+                      "four gates for each element of the state are needed"))
+        return;
+    struct cell cell = { .kind = CELL_LSTM, .width = c->shape[1] };
+    struct state state = lstm_step(tape, &cell, gates, c);
+    struct node *kept[4];
+    for (int k = 0; k < 4; k++)
+        kept[k] = activated(tape, functions[k], gate(tape, gates, &cell, k));
+    call_return_typed(call, state.h, c->dtype);
+    call_return_typed(call, state.c, c->dtype);
+    call_return_typed(call, node_concatenate(tape, kept, 4, 1), c->dtype);
+}
+
+/* clang-format off */
+#define LAYERS "bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
+#define RECURRENT(name, hx, kind) \
+    { name, TORCH | TORCH_VF, "(Tensor input, Tensor" hx " hx, Tensor[] params, " LAYERS ", bool batch_first)", recurrent, OP_ONE_NODE, kind, NULL }, \
+    { name, TORCH | TORCH_VF, "(Tensor data, Tensor batch_sizes, Tensor" hx " hx, Tensor[] params, " LAYERS ")", recurrent_packed, OP_ONE_NODE, kind, NULL }
+#define CELL(name, hx, kind) \
+    { name, TORCH | TORCH_VF, "(Tensor input, Tensor" hx " hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)", recurrent_cell, 0, kind, NULL }
+const struct op ops_recurrent[] = {
+    RECURRENT("lstm", "[]", CELL_LSTM),
+    RECURRENT("gru", "", CELL_GRU),
+    RECURRENT("rnn_tanh", "", CELL_TANH),
+    RECURRENT("rnn_relu", "", CELL_RELU),
+    CELL("lstm_cell", "[]", CELL_LSTM),
+    CELL("gru_cell", "", CELL_GRU),
+    CELL("rnn_tanh_cell", "", CELL_TANH),
+    CELL("rnn_relu_cell", "", CELL_RELU),
+    { "_thnn_fused_lstm_cell", ATEN, "(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? hidden_bias=None)", fused_lstm_cell, OP_ONE_NODE, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(recurrent);

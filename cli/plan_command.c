@@ -11,6 +11,7 @@
 #include "cli/path_arguments.h"
 #include "cli/run_option_rows.h"
 #include "cli/warning_printer.h"
+#include "cluster/calibration.h"
 #include "cluster/job_paths.h"
 #include "cluster/plan.h"
 #include "cluster/scripts.h"
@@ -21,7 +22,7 @@
 struct plan_options {
     struct operands operands;
     struct run_options run;
-    const char *job;
+    const char *job, *calibration;
     int64_t shards;
     double shard_seconds;
 };
@@ -40,6 +41,9 @@ static const struct option_row rows[] = {
       .maximum = 10000000,
       .help = "How long a shard may take with the threads of -n, instead of --shards. A call that takes "
               "longer is a shard of its own." },
+    { { "calibration" }, OPTION_CHOICE, AT(calibration), "HOW", .choices = calibration_names,
+      .help = "How fast a core is: measured (default) in a second or two on this machine, or built-in, "
+              "which gives the same plan everywhere." },
     RUN_CHECK_ROWS(AT_RUN),
     RUN_REPORT_ROWS(AT_RUN),
     { { "no-progress" }, OPTION_FLAG, AT_RUN(no_progress), .help = "No progress line." },
@@ -128,7 +132,7 @@ static struct status make_plan(struct arena *arena, const struct plan_options *o
 {
     struct plan plan = { .single = single };
     const int64_t threads = options->run.threads ? options->run.threads : environment_cores();
-    const struct cost_model model = cost_model_built_in();
+    struct cost_model model;
     const struct plan_request request = { .options = &options->run,
                                           .tree = tree,
                                           .single = single,
@@ -138,6 +142,8 @@ static struct status make_plan(struct arena *arena, const struct plan_options *o
     const char *path = job_path(arena, options->job, "plan.json");
     if (!path) return status_no_memory(0);
     TRY(check_job(options->job, path));
+    TRY(calibration_of(&model, options->calibration, &options->run));
+    plan.model = model;
     TRY(plan_make(&plan, arena, &request));
     TRY(name_plan(&plan, arena, &options->run));
     TRY(job_options_copy_files(options->job, &options->run));

@@ -124,3 +124,17 @@ struct status cost_calibrate(struct cost_model *out, const struct run_options *o
     scratch_directory_remove(&directory);
     return status;
 }
+
+const char *const *calibration_names(void)
+{
+    static const char *const names[] = { "measured", "built-in", NULL };
+    return names;
+}
+
+struct status calibration_of(struct cost_model *out, const char *name,
+                             const struct run_options *options)
+{
+    if (!name || !strcmp(name, calibration_names()[0])) return cost_calibrate(out, options);
+    *out = cost_model_built_in();
+    return status_ok();
+}

@@ -13,4 +13,12 @@
  */
 struct status cost_calibrate(struct cost_model *out, const struct run_options *options);
 
+/* "measured", "built-in", ended by NULL: where the factors of a plan come from. Built-in ones make the same
+ * plan on every machine. */
+const char *const *calibration_names(void);
+
+/* The factors that a name asks for; NULL: measured. */
+struct status calibration_of(struct cost_model *out, const char *name,
+                             const struct run_options *options);
+
 #endif

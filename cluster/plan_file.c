@@ -61,7 +61,12 @@ static void put_body(struct text_out *out, const struct plan *plan)
     put_member(out, "root", plan->root);
     put_member(out, "directory", plan->directory);
     put_member(out, "framework", plan->framework);
-    json_out_format(out, ", \"single\": %s,\n \"arguments\": [", plan->single ? "true" : "false");
+    json_out_format(out, ", \"single\": %s,\n \"calibration\": {", plan->single ? "true" : "false");
+    for (int i = 0; i < COST_FACTORS; i++) {
+        json_out_format(out, "%s\"%s\": ", i ? ", " : "", cost_factor_name((enum cost_factor)i));
+        json_out_number(out, plan->model.factors[i]);
+    }
+    text_out_string(out, "},\n \"arguments\": [");
     for (size_t i = 0; i < plan->n_arguments; i++) {
         text_out_string(out, i ? ", " : "");
         put_text(out, plan->arguments[i]);

@@ -2,6 +2,7 @@
  *
  *     {"format": 1, "version": "0.1.0", "job": "5d3c…", "timestamp": "20261122173000",
  *      "root": "dumps", "directory": "/home/me", "framework": null, "single": false,
+ *      "calibration": {"call": 1.04, "element": 0.98, "product": 1.01},
  *      "arguments": ["--profile", "strict"],
  *      "dumps": [
  *       {"path": "step0/rank0/dump.json", "folder": "step0/rank0", "bytes": 91234,
@@ -21,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cluster/cost.h"
 #include "core/arena.h"
 #include "core/file.h"
 #include "core/status.h"
@@ -54,6 +56,7 @@ struct plan {
     bool single;                  /* one dump: its files lie in the output directory itself */
     const char *const *arguments; /* options of run_ut */
     size_t n_arguments;
+    struct cost_model model; /* how fast a core was taken to be; not read again */
     struct plan_dump *dumps;
     size_t n_dumps;
     struct plan_shard *shards;

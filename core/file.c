@@ -586,10 +586,12 @@ static bool lock(const struct file *file, int how)
     return !result;
 }
 
+/* Not every file system has locks (NFS as some mount it): there nobody holds one, and nobody is kept away. */
+static bool has_no_locks(void) { return errno == ENOLCK || errno == EOPNOTSUPP; }
+
 struct status file_lock_shared(const struct file *file)
 {
-    /* Not every file system has locks; one without has no writer that holds one either. */
-    if (lock(file, LOCK_SH) || errno == ENOLCK || errno == EOPNOTSUPP) return status_ok();
+    if (lock(file, LOCK_SH) || has_no_locks()) return status_ok();
     if (errno == EWOULDBLOCK)
         return status_error(STATUS_BAD_INPUT, "'%s' is being written by another process",
                             file_shown(file->path).text);
@@ -603,7 +605,7 @@ void file_unlock(const struct file *file)
 
 struct status file_lock(const struct file *file)
 {
-    if (lock(file, LOCK_EX)) return status_ok();
+    if (lock(file, LOCK_EX) || has_no_locks()) return status_ok();
     if (errno == EWOULDBLOCK)
         return status_error(STATUS_BAD_ARGUMENT,
                             "'%s' is in use by another run; wait for it or choose another output "

@@ -122,7 +122,8 @@ struct status file_truncate(const struct file *file, uint64_t bytes);
 struct status file_close(struct file *file);
 
 /* Take the exclusive lock of the file, which lasts until it is closed. Does not wait:
- * STATUS_BAD_ARGUMENT with a text that says another run uses it; file_is_locked tells. */
+ * STATUS_BAD_ARGUMENT with a text that says another run uses it; file_is_locked tells. A file system
+ * without locks keeps nobody away. */
 struct status file_lock(const struct file *file);
 bool file_is_locked(struct status status);
 

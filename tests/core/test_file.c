@@ -702,7 +702,8 @@ static void arm(enum file_operation operation, int number, int calls)
     file_fault = fail_once;
 }
 
-/* Readers do not exclude each other, only a writer does; a file system without locks is read. */
+/* Readers do not exclude each other, only a writer does; a file system without locks
+ * has neither. */
 START_TEST(readers_share_a_lock)
 {
     struct scratch dir = scratch_make();
@@ -723,6 +724,7 @@ START_TEST(readers_share_a_lock)
     CONTAINS(status, "dump.json' is being written by another process");
     ck_assert_int_eq(file_close(&writer).code, STATUS_OK);
     ck_assert_int_eq(file_lock_shared(&reader).code, STATUS_OK);
+    file_unlock(&reader);
 
     static const struct {
         int number;
@@ -736,6 +738,10 @@ START_TEST(readers_share_a_lock)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         arm(FILE_LOCK, faults[i].number, 0);
         ck_assert_int_eq(file_lock_shared(&other).code, faults[i].code);
+        file_unlock(&other);
+        arm(FILE_LOCK, faults[i].number, 0);
+        ck_assert_int_eq(file_lock(&other).code, faults[i].code);
+        file_unlock(&other);
         file_fault = NULL;
     }
     ck_assert_int_eq(file_close(&reader).code, STATUS_OK);

@@ -1,13 +1,11 @@
 /* Directories made, copied and renamed. */
 #include "cluster/attempt.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "cluster/attempt_name.h"
 #include "cluster/job_paths.h"
 #include "core/directory.h"
 #include "core/memory.h"
@@ -15,28 +13,7 @@
 #include "results/run_record.h"
 #include "runner/environment.h"
 
-enum { ATTEMPTS_MOST = 100000, COPY_BYTES = 1 << 20, HOST_BYTES = 64 };
-
-/* ---- names ------------------------------------------------------------------------------ */
-
-static void host_name(char out[HOST_BYTES])
-{
-    if (gethostname(out, HOST_BYTES)) (void)snprintf(out, HOST_BYTES, "host");
-    out[HOST_BYTES - 1] = '\0';
-    for (char *at = out; *at; at++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.", *at))
-            *at = '-';
-}
-
-/* When, where and who, for people; the random number makes it unlike any other. */
-static const char *attempt_name(struct arena *arena, const char *host, int64_t began)
-{
-    uint64_t number = 0;
-    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number)
-        number = (uint64_t)(uintptr_t)arena ^ (uint64_t)getpid();
-    return arena_format(arena, "%s%lld-%s-%d-%08llx", job_attempt_prefix, (long long)began, host,
-                        (int)getpid(), (unsigned long long)(number & 0xffffffff));
-}
+enum { ATTEMPTS_MOST = 100000, COPY_BYTES = 1 << 20, TAKING_TRIED = 20 };
 
 /* ---- the longest attempt ---------------------------------------------------------------- */
 
@@ -82,11 +59,6 @@ static struct status measure(uint64_t *bytes, struct arena *arena, const char *a
     return status_ok();
 }
 
-static bool is_attempt(const char *name)
-{
-    return !strncmp(name, job_attempt_prefix, strlen(job_attempt_prefix));
-}
-
 static struct status find_longest(const char **out, struct arena *arena, const char *shard,
                                   const struct plan *plan, const struct shard_slices *slices,
                                   struct file_policy policy)
@@ -98,7 +70,7 @@ static struct status find_longest(const char **out, struct arena *arena, const c
     struct status status = status_ok();
     for (size_t i = 0; i < names.count && !status.code; i++) {
         uint64_t bytes = 0;
-        if (!is_attempt(names.items[i])) continue;
+        if (!attempt_name_is(names.items[i])) continue;
         const char *attempt = path_join(arena, shard, names.items[i]);
         status = attempt ? measure(&bytes, arena, attempt, plan, slices, policy)
                          : status_no_memory(0);
@@ -187,24 +159,64 @@ static struct status copy_attempt(const struct attempt *attempt, struct arena *a
     return status;
 }
 
+/* Make the longest attempt our own: that of a process that has ended as it is, any other as a copy. */
+static struct status take_over(const struct attempt *attempt, struct arena *arena,
+                               const struct plan *plan, const struct shard_slices *slices,
+                               struct file_policy policy)
+{
+    if (!attempt->resumed) return file_make_directories(attempt->directory);
+    if (attempt_name_is_dead(strrchr(attempt->resumed, '/') + 1))
+        return file_rename(attempt->resumed, attempt->directory);
+    TRY(file_make_directories(attempt->directory));
+    TRY(copy_attempt(attempt, arena, plan, slices, policy));
+    if (directory_exists(attempt->resumed)) return status_ok();
+    return status_error(STATUS_IO, "'%s' is gone", attempt->resumed);
+}
+
+/* Others may take over or remove what is being taken over here; then there is another longest one. */
+static struct status begin_with_longest(struct attempt *attempt, struct arena *arena,
+                                        const struct plan *plan, const struct shard_slices *slices,
+                                        struct file_policy policy)
+{
+    struct status status = status_ok();
+    for (int i = 0; i < TAKING_TRIED; i++) {
+        TRY(find_longest(&attempt->resumed, arena, attempt->shard, plan, slices, policy));
+        status = take_over(attempt, arena, plan, slices, policy);
+        if (!status.code || !attempt->resumed || directory_exists(attempt->resumed)) return status;
+        directory_remove(attempt->directory);
+    }
+    return status;
+}
+
+/* What processes left that have ended is not needed any more. */
+static void remove_dead(const struct attempt *attempt, struct arena *arena)
+{
+    struct directory_names names;
+    if (directory_list(&names, attempt->shard, ATTEMPTS_MOST).code) return;
+    for (size_t i = 0; i < names.count; i++) {
+        const char *path = path_join(arena, attempt->shard, names.items[i]);
+        if (path && attempt_name_is(names.items[i]) && attempt_name_is_dead(names.items[i]))
+            directory_remove(path);
+    }
+    directory_release(&names);
+}
+
 struct status attempt_begin(struct attempt *out, struct arena *arena, const char *job, size_t shard,
                             const struct plan *plan, const struct shard_slices *slices,
                             struct file_policy policy)
 {
     *out = (struct attempt){ .shard = job_shard_path(arena, job, shard),
                              .done = job_done_path(arena, job, shard),
+                             .host = attempt_host(arena),
                              .began = (int64_t)time(NULL) };
-    char host[HOST_BYTES];
-    host_name(host);
-    out->host = arena_copy_string(arena, host);
-    const char *name = attempt_name(arena, host, out->began);
+    const char *name = attempt_name_make(arena, out->began);
     if (!out->shard || !out->done || !out->host || !name) return status_no_memory(0);
     out->directory = path_join(arena, out->shard, name);
     if (!out->directory) return status_no_memory(0);
     TRY(file_make_directories(out->shard));
-    TRY(find_longest(&out->resumed, arena, out->shard, plan, slices, policy));
-    TRY(file_make_directories(out->directory));
-    return out->resumed ? copy_attempt(out, arena, plan, slices, policy) : status_ok();
+    TRY(begin_with_longest(out, arena, plan, slices, policy));
+    remove_dead(out, arena);
+    return status_ok();
 }
 
 /* ---- the end ---------------------------------------------------------------------------- */
@@ -218,7 +230,7 @@ void attempt_remove_all(const char *shard_directory)
     if (directory_list(&names, shard_directory, ATTEMPTS_MOST).code) return;
     for (size_t i = 0; i < names.count; i++) {
         const char *path = path_join(&arena, shard_directory, names.items[i]);
-        if (path && is_attempt(names.items[i])) directory_remove(path);
+        if (path && attempt_name_is(names.items[i])) directory_remove(path);
     }
     directory_release(&names);
     arena_release(&arena);

@@ -1,8 +1,8 @@
 /* What one process has of a shard. Every process works in a directory of its own, so that nothing needs a
- * lock: it begins with a copy of the longest attempt that there is, trusts of it what a resumed run trusts,
- * and gives its directory the name `done` when all is there. Of two that finish, the second finds the name
- * taken and throws its own away. Relied on is only that the renaming of a directory is atomic and that a
- * file that was closed can be read by whoever opens it then (close-to-open consistency, as NFS has it). */
+ * lock: it begins with what the longest attempt has, trusts of it what a resumed run trusts, and gives its
+ * directory the name `done` when all is there. Of two that finish, the second finds the name taken and throws
+ * its own away. Relied on is only that the renaming of a directory is atomic, and that a file that was closed
+ * can be read by whoever opens it then (close-to-open consistency, as NFS has it). */
 #ifndef PROBE_CLUSTER_ATTEMPT_H
 #define PROBE_CLUSTER_ATTEMPT_H
 
@@ -21,7 +21,8 @@ struct attempt {
     int64_t began;       /* seconds since 1970 */
 };
 
-/* Make the directory and copy the longest attempt into it.
+/* Make the directory, with what the longest attempt has: that of a process of this host that has ended gets
+ * the new name, any other is copied. Others that have ended are removed.
  *
  *   out     texts live in `arena`
  *   policy  for the files of the others

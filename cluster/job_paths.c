@@ -5,8 +5,6 @@
 
 #include "core/file.h"
 
-const char job_attempt_prefix[] = "attempt-";
-
 const char *path_join(struct arena *arena, const char *directory, const char *name)
 {
     size_t length = strlen(directory);

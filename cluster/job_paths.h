@@ -19,9 +19,6 @@ const char *job_path(struct arena *arena, const char *job, const char *name);
 const char *job_shard_path(struct arena *arena, const char *job, size_t shard);
 const char *job_done_path(struct arena *arena, const char *job, size_t shard);
 
-/* Does a name in the directory of a shard belong to an attempt? */
-extern const char job_attempt_prefix[];
-
 /* `name` below `directory`, either of which may be "". */
 const char *path_join(struct arena *arena, const char *directory, const char *name);
 

@@ -2,11 +2,10 @@
  * counted. */
 #include "cluster/job_status.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "cluster/attempt_name.h"
 #include "cluster/job_paths.h"
 #include "cluster/shard_note.h"
 #include "cluster/shard_slices.h"
@@ -91,11 +90,10 @@ static struct status read_attempts(struct reading *r, size_t shard, const char *
     for (size_t i = 0; i < names->count; i++) {
         struct row_counts counts = { 0, 0 };
         const char *name = names->items[i], *attempt = path_join(&r->arena, directory, name);
-        size_t prefix = strlen(job_attempt_prefix);
-        if (strncmp(name, job_attempt_prefix, prefix) != 0) continue;
+        if (!attempt_name_is(name)) continue;
         if (!attempt) return status_no_memory(0);
         TRY(count_attempt(&counts, &active, r, attempt, &slices));
-        note_begin(out, strtoll(name + prefix, NULL, 10));
+        note_begin(out, attempt_name_began(name));
         if (counts.calls >= most.calls) most = counts;
         begun = true;
     }

@@ -117,7 +117,7 @@ static void announce(const struct work *work)
     printf("shard %zu of %zu: %s of %s, about %.3g s on one thread\n", work->request->shard,
            plan->n_shards, quantity_of(shard->calls, "call").text,
            quantity_of(work->tree.count, "dump").text, shard->seconds);
-    if (work->attempt.resumed) printf("going on with %s\n", work->attempt.resumed);
+    if (work->attempt.resumed) printf("resuming %s\n", work->attempt.resumed);
     (void)fflush(stdout);
 }
 
@@ -161,7 +161,7 @@ static struct status run_shard(struct work *work)
 static struct status settle(const struct work *work, struct status status)
 {
     if (status.code == STATUS_INTERRUPTED)
-        return status_error(status.code, "%s; started again, the shard goes on from there",
+        return status_error(status.code, "%s; start it again, and the shard resumes from there",
                             status.text);
     if (!status.code || !work->attempt.done || !attempt_is_done(&work->attempt)) return status;
     printf("shard %zu is done, by another copy of it: %s\n", work->request->shard,
@@ -177,6 +177,9 @@ static struct status open_shard(bool *is_done, struct work *work)
     if (!done) return status_no_memory(0);
     *is_done = directory_exists(done);
     if (*is_done) {
+        /* Whoever finished it may have been killed before this. */
+        const char *shard = job_shard_path(&work->arena, request->job, request->shard);
+        if (shard) attempt_remove_all(shard);
         printf("shard %zu is done: %s\n", request->shard, done);
         return status_ok();
     }

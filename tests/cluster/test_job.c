@@ -208,7 +208,7 @@ static struct outcome interrupt_work(const struct workspace *w)
 {
     const struct timespec moment = { 0, 2000000 };
     pid_t pid = start_work(w, "0");
-    while (!count_matches(w, "job/shards/0/attempt-*/step0/rank0/*details*") &&
+    while (!count_matches(w, "job/shards/0/attempt-*/step0/rank1/*details*") &&
            !count_matches(w, "job/shards/0/done"))
         nanosleep(&moment, NULL);
     (void)kill(pid, SIGTERM);
@@ -229,10 +229,10 @@ START_TEST(an_interrupted_shard_goes_on)
         tree_remove(in(&w, "job/shards"));
         o = interrupt_work(&w);
     }
-    fails_with(o, 130, "started again, the shard goes on from there");
+    fails_with(o, 130, "start it again, and the shard resumes from there");
     o = run_program(&w, "work", "job", "--shard", "0", NULL);
     ck_assert_int_eq(o.status, 0);
-    ck_assert_msg(strstr(o.out, "going on with job/shards/0/attempt-") != NULL, "%s", o.out);
+    ck_assert_msg(strstr(o.out, "resuming job/shards/0/attempt-") != NULL, "%s", o.out);
     outcome_free(&o);
     merged_as_one(&w);
     workspace_remove(&w);

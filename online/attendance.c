@@ -44,6 +44,13 @@ void attendance_leave(bool *was_active, struct attendance *all, struct attendant
     *one = (struct attendant){ .has_delivered = false };
 }
 
+void attendance_expect_back(struct attendance *all, double now_s)
+{
+    all->delivered++;
+    all->idle_since_s = now_s;
+    all->last_was_lost = true;
+}
+
 void attendance_set_damaged(struct attendance *all, struct attendant *one, bool damaged)
 {
     if (damaged && !one->is_damaged) all->damaged++;

@@ -36,6 +36,9 @@ void attendance_stop(struct attendance *all, struct attendant *one, double now_s
 void attendance_leave(bool *was_active, struct attendance *all, struct attendant *one,
                       double now_s);
 
+/* An earlier process had clients, which may come back; as after a loss, the run is over when none does. */
+void attendance_expect_back(struct attendance *all, double now_s);
+
 /* Has it a frame that has to come again? */
 void attendance_set_damaged(struct attendance *all, struct attendant *one, bool damaged);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/directory.h"
 #include "core/memory.h"
 
@@ -148,6 +149,7 @@ struct status stream_service_start(struct stream_service *service, struct judge 
     if (!directory_exists(service->spool_path)) return status_ok();
     TRY(open_store(&store, service));
     stream_use_store(service->stream, store);
+    attendance_expect_back(service->options.attendance, clock_seconds());
     return status_ok();
 }
 

@@ -179,6 +179,7 @@ static struct status greet(struct link *link, const unsigned char *body, size_t 
     link->buffer_bytes = BUFFER_BYTES;
     attach(link, visitor, &hello);
     link->acknowledged = stream_client_durable(link->stream->store, client);
+    if (link->acknowledged) attendance_deliver(options->attendance, &visitor->attendant);
     return send_frame(link, STREAM_WELCOME, link->acknowledged, "");
 }
 

@@ -60,6 +60,7 @@ WANTS_STOP = 1
 SMALL = 1 << 16  # a tensor with fewer bytes lies in the head and is copied as bytes
 HEAD_LIMIT = 16 << 20
 BATCH = 1 << 18  # small frames that leave in one write
+FAREWELLS = 5  # attempts to say goodbye to a server that has everything
 
 
 def frame(kind, sequence, head, bulk_bytes=0, bulk_sum=0):
@@ -231,10 +232,14 @@ ARITHMETIC = {DUNDER.format(name) for name in """add radd iadd sub rsub isub mul
     rlshift rshift irshift rrshift eq ne lt le gt ge neg pos abs invert getitem setitem""".split()}
 
 
+OWNERS = {"Torch": torch, "Tensor": torch.Tensor, "Functional": torch.nn.functional}
+
+
 def name_table():
-    """Name of every function that is recorded."""
+    """(prefix, name) of every function that is recorded."""
     table = {}
-    for prefix, owner in (("Torch", torch), ("Tensor", torch.Tensor), ("Functional", torch.nn.functional)):
+    for prefix, owner in OWNERS.items():  # a function of two of them is that of the later one
+        names = {}
         for name in dir(owner):
             if name.startswith("_") and not (prefix == "Tensor" and name in ARITHMETIC):
                 continue
@@ -244,18 +249,22 @@ def name_table():
                 function = getattr(owner, name)
                 # torch has variables of its own making among its functions, under other names
                 if callable(function) and (prefix != "Torch" or getattr(function, "__name__", "") == name):
-                    table[function] = f"{prefix}.{name}"
+                    names.setdefault(function, (prefix, name))
             except Exception:  # a module attribute that is deprecated, or cannot be hashed
                 continue
+        table.update(names)
     return table
 
 
 def name_of(function, table):
     """"Functional.linear", or None for what is not recorded."""
     try:
-        name = table.get(function)
-        if name:
-            return name
+        found = table.get(function)
+        if found:
+            # Of functions that are equal (mm, spmm), each has its own name.
+            prefix, name = found
+            own = getattr(function, "__name__", name)
+            return f"{prefix}.{own if hasattr(OWNERS[prefix], own) and own not in LEFT_OUT[prefix] else name}"
         resolved = resolve_name(function) or ""
     except Exception:
         return None
@@ -290,7 +299,7 @@ class Sender:
         self.freed = threading.Condition(self.lock)
         self.waiting = collections.deque()  # not sent over this connection
         self.flying = collections.deque()  # sent, not acknowledged
-        self.acknowledged = 0
+        self.acknowledged = self.sent = 0  # records of the session
         self.held_bytes = self.spilled_bytes = 0
         self.records = self.dropped = self.dropped_bytes = self.sent_bytes = 0
         self.stop_text = None
@@ -372,7 +381,7 @@ class Sender:
     # on the thread of its own
 
     def run(self):
-        pause = 0.1
+        pause, farewells = 0.1, FAREWELLS
         while not self.ended:
             try:
                 with self.connect() as connection:
@@ -385,8 +394,10 @@ class Sender:
             except Exception as error:
                 self.report(f"{self.address[0]}:{self.address[1]}: {error or type(error).__name__}; trying again")
             with self.lock:
-                if self.closing and not self.waiting and not self.flying:
-                    break
+                # The server has everything and is to be told so, if it is there.
+                farewells -= self.closing and not self.waiting and not self.flying
+            if not farewells:
+                break
             time.sleep(pause)
             pause = min(2 * pause, 2.0)
         with self.lock:
@@ -410,9 +421,9 @@ class Sender:
         with self.lock:
             self.waiting.extendleft(reversed(self.flying))
             self.flying.clear()
-            if not self.acknowledged <= sequence <= self.acknowledged + len(self.waiting):
+            if not self.acknowledged <= sequence <= self.sent:
                 # A server that does not know this session: what it lacks is sent as a session of its own.
-                self.session, self.acknowledged = os.urandom(16), 0
+                self.session, self.acknowledged, self.sent = os.urandom(16), 0, 0
                 raise ConnectionError("the server has been started anew")
         self.acknowledge(sequence)
         return connection
@@ -442,7 +453,7 @@ class Sender:
         with self.lock:
             while self.acknowledged < sequence:
                 items = self.flying or self.waiting
-                if not items:
+                if self.acknowledged >= self.sent or not items:
                     raise ConnectionError("the server acknowledges what was not sent")
                 self.release(items.popleft())
                 self.acknowledged += 1
@@ -472,6 +483,7 @@ class Sender:
                 item = self.waiting.popleft()
                 sequence = self.acknowledged + len(self.flying)
                 self.flying.append(item)
+                self.sent = max(self.sent, sequence + 1)
             try:
                 parts = item.parts(sequence) if item.place is None else self.from_disk(item, sequence)
             except Exception as error:
@@ -731,7 +743,7 @@ class probe_stream:
         if not self.is_active or number % self.every:
             return function(*args, **kwargs)
         if self.budget_s is not None and self.spent_s >= self.budget_s:
-            self.left_out += 1
+            self.left_out += any(isinstance(value, torch.Tensor) for value in args)
             return function(*args, **kwargs)
         began = time.perf_counter()
         tensors, start = [], None

@@ -1,0 +1,408 @@
+#!/usr/bin/python3
+"""torch_stream_cases.py PROBE_UT [NAME ...]
+
+Our own client, in PyTorch, against `probe-ut serve`: what is recorded and judged, and that training goes on
+whatever happens to the server, the network and the disk.
+"""
+import csv
+import glob
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from contextlib import redirect_stderr
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../../runner/devices"))
+
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+
+import torch_stream  # noqa: E402
+from torch_stream import ProbeStop, probe_stream  # noqa: E402
+
+PROGRAM = sys.argv[1]
+TOKEN = "a-token"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Server:
+    """`probe-ut serve` in a directory; started, killed and started again."""
+
+    def __init__(self, *words):
+        self.place = tempfile.mkdtemp(prefix="probe-stream-")
+        self.out = os.path.join(self.place, "out")
+        self.port = free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self.words = words
+        self.process = None
+        with open(os.path.join(self.place, "token"), "w", encoding="utf-8") as file:
+            file.write(TOKEN + "\n")
+        self.log = open(os.path.join(self.place, "log"), "w+", encoding="utf-8")
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "-o", self.out, "--port", str(self.port), "--listen", "127.0.0.1", "-n", "2", "--no-progress",
+             "--token-file", os.path.join(self.place, "token"), *self.words], stdout=self.log, stderr=self.log)
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return self
+            time.sleep(0.05)
+        raise AssertionError(self.said())
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def end(self):
+        status = self.process.wait(120)
+        assert status == 0, f"{status}: {self.said()}"
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, kind, *_):
+        if self.process and self.process.poll() is None:
+            self.kill()
+        self.log.close()
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def rows(self, what="result"):
+        rows = []
+        for path in sorted(glob.glob(f"{self.out}/accuracy_checking_{what}_*.csv")):
+            with open(path, encoding="utf-8-sig", newline="") as file:
+                rows += list(csv.reader(file))[1:]
+        return rows
+
+    def verdicts(self):
+        return {row[0]: row[1] for row in self.rows()}
+
+
+class Quiet:
+    """Keeps what the client says on standard error."""
+
+    def __enter__(self):
+        self.text = io.StringIO()
+        self.redirected = redirect_stderr(self.text)
+        self.redirected.__enter__()
+        return self
+
+    def __exit__(self, *details):
+        self.redirected.__exit__(*details)
+
+    def __str__(self):
+        return self.text.getvalue()
+
+
+def stream(server, **options):
+    return probe_stream(server.address, **{"token": TOKEN, "rank": 0, "close_s": 60, **options})
+
+
+def a_step(size=8):
+    """Ten calls that are recorded."""
+    x = torch.randn(size, size, requires_grad=True)
+    weight = torch.randn(size, size)
+    y = F.linear(x, weight)  # 1
+    z = F.gelu(y) + 1  # 3
+    z.mul_(2)  # 4
+    z[0] = 0.5  # 5
+    first = z[:2, ...]  # 6
+    values, _ = torch.max(first, dim=1)  # 7
+    loss = F.mse_loss(values, torch.zeros(2))  # 8
+    total = loss + torch.softmax(y, -1).sum()  # softmax, sum, add: 11
+    total.backward()
+    return total.item()
+
+
+CALLS = ["Functional.linear.0", "Functional.gelu.0", "Tensor.add.0", "Tensor.mul_.0", "Tensor.__setitem__.0", "Tensor.__getitem__.0",
+         "Torch.max.0", "Functional.mse_loss.0", "Torch.softmax.0", "Tensor.sum.0", "Tensor.add.1"]
+
+
+class Recording(unittest.TestCase):
+    def test_calls_are_judged(self):
+        with Server() as server:
+            torch.manual_seed(7)
+            with stream(server) as probe:
+                for _ in range(3):
+                    a_step()
+                    probe.step()
+            server.end()
+            self.assertEqual([row[0] for row in server.rows()], 3 * CALLS)
+            self.assertEqual({row[1] for row in server.rows()}, {"pass"}, server.verdicts())
+            self.assertEqual(probe.dropped, 0)
+            self.assertEqual(probe.records, 33)
+            self.assertFalse(os.path.exists(f"{server.out}/online_spool"))
+
+    def test_results_are_those_without_the_stream(self):
+        """Recording changes no bit, in training or in the generator."""
+        torch.manual_seed(3)
+        bare = [a_step() for _ in range(2)]
+        with Server() as server:
+            torch.manual_seed(3)
+            with stream(server) as probe:
+                recorded = []
+                for _ in range(2):
+                    recorded.append(a_step())
+                    probe.step()
+            server.end()
+        self.assertEqual(bare, recorded)
+
+    def test_samples(self):
+        with Server() as server:
+            with stream(server, names=["Functional.*", "Tensor.add"], steps=range(1, 3)) as probe:
+                for _ in range(4):
+                    a_step()
+                    probe.step()
+            with stream(server, rate=0.25, names="Torch.exp") as probe:
+                for _ in range(12):
+                    torch.exp(torch.ones(3))
+            with stream(server, ranks={5}) as probe:
+                a_step()
+            self.assertEqual(probe.records, 0)
+            server.end()
+            wanted = [name for name in CALLS if name.startswith("Functional.") or name.startswith("Tensor.add.")]
+            self.assertEqual([row[0] for row in server.rows()],
+                             2 * wanted + ["Torch.exp.0", "Torch.exp.4", "Torch.exp.8"])
+
+    def test_values_of_all_kinds(self):
+        with Server() as server:
+            with stream(server) as probe:
+                x = torch.arange(24, dtype=torch.float32).reshape(2, 3, 4)
+                x.sum(dim=(0, 1), keepdim=True, dtype=torch.float64)
+                torch.cat([x, x.transpose(0, 1).reshape(2, 3, 4)], dim=-1)
+                torch.clamp(x, min=float("-inf"), max=5)
+                x.t() if x.dim() == 2 else None
+                torch.split(x, [1, 2], dim=1)
+                x.view(torch.Size([6, 4]))
+                x[None, 1, ..., ::2]
+                torch.where(x > 3, x, torch.full_like(x, float("nan")))
+                x.to(torch.bfloat16).float()
+                torch.empty(0, 5).sum()
+                torch.tensor(3.0).exp()
+                x.expand(5, 2, 3, 4)[4].sqrt()
+                big = torch.randn(200, 300)
+                big.t().contiguous()
+                torch.mm(big, big.t())
+            server.end()
+            self.assertEqual(probe.dropped, 0)
+            bad = {name: verdict for name, verdict in server.verdicts().items() if verdict not in ("pass",)}
+            self.assertEqual(bad, {})
+            self.assertGreaterEqual(probe.records, 16)
+
+    def test_calls_inside_calls_are_not_recorded(self):
+        with Server() as server:
+            layer = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0)
+            with stream(server) as probe:
+                layer(torch.randn(3, 2, 16))
+            server.end()
+            names = [row[0] for row in server.rows()]
+            self.assertIn("Functional.multi_head_attention_forward.0", names)
+            self.assertNotIn("Torch.bmm.0", names)
+            self.assertEqual(len(names), probe.records)
+
+    def test_what_cannot_be_recorded_is_left_alone(self):
+        with Server() as server, Quiet():
+            with stream(server) as probe:
+                sparse = torch.eye(3).to_sparse()
+                torch.sparse.mm(sparse, torch.ones(3, 2))
+                torch.add(torch.ones(2, device="meta"), 1)
+                a_step()
+            server.end()
+        self.assertGreaterEqual(probe.records, len(CALLS))
+
+
+class Stopping(unittest.TestCase):
+    def wrong_gelu(self):
+        """The client reports a wrong result of gelu."""
+        original = probe_stream.record
+
+        def record(probe, plan, number, start, tensors, result, args):
+            if plan.name == "Functional.gelu" and probe.step_number == 2:
+                result = result * 1.5
+            return original(probe, plan, number, start, tensors, result, args)
+
+        probe_stream.record = record
+        self.addCleanup(setattr, probe_stream, "record", original)
+
+    def test_training_stops_when_it_wants_to(self):
+        self.wrong_gelu()
+        with Server("--stop-on", "error") as server, Quiet():
+            steps = 0
+            with self.assertRaises(ProbeStop) as stopped:
+                with stream(server, stop_on_error=True) as probe:
+                    for steps in range(2000):
+                        a_step()
+                        probe.step()
+                        time.sleep(0.005)
+            self.assertIn("Functional.gelu.0", str(stopped.exception))
+            self.assertIn("step 2", str(stopped.exception))
+            self.assertLess(steps, 1999)
+            server.end()
+            self.assertEqual(len(server.rows()), probe.records)
+
+    def test_training_goes_on_when_it_does_not(self):
+        self.wrong_gelu()
+        with Server("--stop-on", "error") as server:
+            with stream(server) as probe:
+                for _ in range(6):
+                    a_step()
+                    probe.step()
+                    time.sleep(0.1)
+            server.end()
+            self.assertEqual(len(server.rows()), 6 * len(CALLS))
+            self.assertEqual([row[1] for row in server.rows()].count("error"), 1)
+
+
+class Trouble(unittest.TestCase):
+    def test_nobody_is_there(self):
+        """Training takes what it may wait, and no longer."""
+        with Quiet() as said:
+            start = time.monotonic()
+            with probe_stream(f"127.0.0.1:{free_port()}", rank=0, queue_bytes=20000, wait_s=0.2, close_s=0.5) as probe:
+                for _ in range(3):
+                    for _ in range(20):
+                        a_step()
+                    probe.step()
+            seconds = time.monotonic() - start
+        self.assertLess(seconds, 20)
+        self.assertEqual(probe.dropped, probe.records + probe.sender.dropped - len(probe.sender.waiting) - len(probe.sender.flying))
+        self.assertGreater(probe.dropped, 600)
+        self.assertIn("refused", str(said))
+        self.assertIn("dropped", str(said))
+        self.assertLess(len(str(said).splitlines()), 10)
+
+    def test_a_wrong_token(self):
+        with Server() as server, Quiet() as said:
+            with stream(server, token="wrong", close_s=5) as probe:
+                a_step()
+            self.assertIn("the token is wrong", str(said))
+            self.assertEqual(probe.dropped, len(CALLS))
+            self.assertIn("127.0.0.1:", server.said())
+
+    def test_an_address_that_is_none(self):
+        for address in ("nowhere", "host:port", "127.0.0.1:70000", "no.such.host.invalid:7"):
+            with Quiet() as said:
+                with probe_stream(address, rank=0, close_s=0.3):
+                    a_step()
+            self.assertIn("probe_stream: ", str(said))
+
+    def test_who_answers_is_somebody_else(self):
+        """Bytes of all kinds, and connections that close, from what is no server of ours."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        stop = threading.Event()
+
+        def talk():
+            rng = random.Random(5)
+            listener.settimeout(0.2)
+            while not stop.is_set():
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    continue
+                with connection:
+                    kind = rng.randrange(4)
+                    try:
+                        if kind == 1:
+                            connection.sendall(rng.randbytes(500))
+                        elif kind == 2:
+                            connection.sendall(torch_stream.frame(torch_stream.WELCOME, 10**6, b""))
+                        elif kind == 3:
+                            connection.sendall(torch_stream.frame(torch_stream.WELCOME, 0, b"") + b"UTS1" + rng.randbytes(40))
+                        connection.recv(100)
+                    except OSError:
+                        pass
+
+        thread = threading.Thread(target=talk)
+        thread.start()
+        with Quiet():
+            with probe_stream(f"127.0.0.1:{listener.getsockname()[1]}", rank=0, close_s=1) as probe:
+                for _ in range(30):
+                    a_step()
+                    time.sleep(0.05)
+        stop.set()
+        thread.join()
+        listener.close()
+        self.assertEqual(probe.dropped, 30 * len(CALLS))
+
+    def test_the_server_comes_late(self):
+        """What finds no place in memory waits on the disk, in order."""
+        with Server() as server:
+            server.kill()
+            spill = os.path.join(server.place, "spill")
+            os.mkdir(spill)
+            with Quiet():
+                with stream(server, queue_bytes=30000, spill=spill) as probe:
+                    for step in range(12):
+                        a_step()
+                        probe.step()
+                        if step == 9:
+                            self.assertGreater(probe.sender.spilled_bytes, 0)
+                            server.start()
+            server.end()
+            self.assertEqual(probe.dropped, 0)
+            self.assertEqual([row[0] for row in server.rows()], 12 * CALLS)
+
+    def test_the_budget_of_a_step(self):
+        with Server() as server, Quiet():
+            with stream(server, budget_s=0.0) as probe:
+                for _ in range(3):
+                    a_step()
+                    probe.step()
+            self.assertEqual(probe.records, 0)
+            self.assertEqual(probe.dropped, 3 * len(CALLS))
+
+    def test_kill_storm(self):
+        """The server is killed again and again; every record has one row, in order."""
+        with Server() as server, Quiet():
+            rng = random.Random(11)
+            done = threading.Event()
+
+            def storm():
+                while not done.is_set():
+                    time.sleep(rng.uniform(0.05, 0.6))
+                    server.kill()
+                    server.start()
+
+            thread = threading.Thread(target=storm)
+            with stream(server, wait_s=60) as probe:
+                thread.start()
+                for step in range(150):
+                    a_step()
+                    probe.step()
+                    time.sleep(0.02)
+                done.set()
+                thread.join()
+            server.end()
+            self.assertEqual(probe.dropped, 0)
+            names = [row[0] for row in server.rows()]
+            self.assertEqual(len(names), 150 * len(CALLS))
+            self.assertEqual(names, 150 * CALLS)
+            self.assertEqual({row[1] for row in server.rows()}, {"pass"})
+            evidence = []
+            for path in glob.glob(f"{server.out}/accuracy_checking_evidence_*.jsonl"):
+                with open(path, encoding="utf-8") as file:
+                    evidence += [json.loads(line) for line in file]
+            self.assertGreaterEqual(len(evidence), len(names))
+            self.assertFalse(os.path.exists(f"{server.out}/online_spool"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)

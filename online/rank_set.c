@@ -1,10 +1,12 @@
 /* Ranks are few, so they stand in a list; sessions have numbers by name. */
 #include "online/rank_set.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/descriptors.h"
+#include "core/directory.h"
 #include "core/memory.h"
 
 /* ---- sessions ----------------------------------------------------------------------------- */
@@ -108,6 +110,33 @@ static struct status open_ranks(struct rank_set *set)
     return status_ok();
 }
 
+/* Is it the result file of a rank of this run? */
+static bool is_of_run(int64_t *rank, const struct rank_set *set, const char *name)
+{
+    char again[96];
+    const char *digits = strstr(name, "_rank");
+
+    *rank = digits ? strtoll(digits + strlen("_rank"), NULL, 10) : -1;
+    (void)snprintf(again, sizeof again, "accuracy_checking_result_%s_rank%lld.csv", set->timestamp,
+                   (long long)*rank);
+    return *rank >= 0 && !strcmp(again, name);
+}
+
+/* Ranks that nobody named have their files, and sessions that are in them, from the start. */
+static struct status open_earlier_ranks(struct rank_set *set)
+{
+    struct directory_names names;
+    struct rank_files *files;
+    struct status status = directory_list(&names, set->directory, 1000000);
+    int64_t rank;
+
+    for (size_t i = 0; !status.code && i < names.count; i++)
+        if (is_of_run(&rank, set, names.items[i]) && !find(set, rank))
+            status = open_rank(&files, set, rank);
+    directory_release(&names);
+    return status;
+}
+
 static struct status take_wanted(struct rank_set *set, const struct rank_set_request *request)
 {
     if (!request->n_ranks) return status_ok();
@@ -131,6 +160,7 @@ struct status rank_set_open(struct rank_set *out, const struct rank_set_request 
     TRY(take_wanted(out, request));
     if (request->earlier) {
         TRY(rank_files_find_run(out->timestamp, &out->directory, request->earlier));
+        if (!out->n_wanted) TRY(open_earlier_ranks(out));
     } else {
         out->directory = memory_copy_string(request->out_path);
         if (!out->directory) return status_no_memory(0);

@@ -229,6 +229,44 @@ class Recording(unittest.TestCase):
         self.assertGreaterEqual(probe.records, len(CALLS))
 
 
+def certificates(place):
+    """An authority, and folders `server`, `client` and `stranger`, whose certificate is its own."""
+    def openssl(*words):
+        subprocess.run(["openssl", *words], cwd=place, check=True, capture_output=True)
+
+    for side in ("server", "client", "stranger"):
+        os.mkdir(os.path.join(place, side))
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.crt")
+    for side in ("server", "client"):
+        openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={side}", "-keyout", f"{side}/{side}.key", "-out", "request")
+        openssl("x509", "-req", "-in", "request", "-days", "2", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-out", f"{side}/{side}.crt")
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=stranger", "-keyout", "stranger/client.key",
+            "-out", "stranger/client.crt")
+    for side in ("server", "client", "stranger"):
+        shutil.copy(os.path.join(place, "ca.crt"), os.path.join(place, side))
+
+
+class Encryption(unittest.TestCase):
+    def test_mutual(self):
+        server = Server()
+        certificates(server.place)
+        server.words = ("--tls", os.path.join(server.place, "server"))
+        with server:
+            with Quiet() as said:
+                with stream(server, tls=os.path.join(server.place, "stranger"), close_s=3) as stranger:
+                    a_step()
+                with stream(server, close_s=3) as plain:
+                    a_step()
+            self.assertEqual((stranger.dropped, plain.dropped), (len(CALLS), len(CALLS)))
+            self.assertIn("trying again", str(said))
+            with stream(server, tls=os.path.join(server.place, "client")) as probe:
+                a_step()
+                torch.exp(torch.zeros(1 << 20))
+            server.end()
+            self.assertEqual(probe.dropped, 0)
+            self.assertEqual([row[0] for row in server.rows()], [*CALLS, "Torch.exp.0"])
+
+
 class Stopping(unittest.TestCase):
     def wrong_gelu(self):
         """The client reports a wrong result of gelu."""

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/tape/bounds.h"
@@ -51,7 +52,7 @@ struct status evaluation_forward(struct evaluation *evaluation)
 {
     struct call *call = &evaluation->call;
     tape_open(&evaluation->tape, evaluation->arena, evaluation->arithmetic,
-              evaluation->in_double || works_wide(call));
+              evaluation->in_double || (works_wide(call) && !evaluation->narrow));
     evaluation->tape.deviation = evaluation->deviation;
     if (evaluation->stage != DT_NONE) {
         evaluation->tape.stage = ldexp(1, -dtype_info(evaluation->stage)->significand_bits);
@@ -72,9 +73,9 @@ struct status evaluation_forward(struct evaluation *evaluation)
 
 /* ---- backward ------------------------------------------------------------------------------- */
 
-/* Give result k its cotangent. */
+/* Give result k its cotangent; one of float64 is rounded by a kernel that works in float32. */
 static struct status seed_result(struct tape *tape, const struct result *result, size_t k,
-                                 const struct tensor *cotangent)
+                                 const struct tensor *cotangent, bool rounds)
 {
     struct node *node = result->node, *seed = node_leaf(tape, cotangent, false);
     model_flushes(tape, seed);
@@ -88,7 +89,10 @@ static struct status seed_result(struct tape *tape, const struct result *result,
                             "the recorded gradient of output %zu has shape %s, the output %s", k,
                             have, want);
     }
-    if (!node->integer) tape_accumulate(tape, node, node_to_real(tape, seed));
+    if (node->integer) return status_ok();
+    seed = node_to_real(tape, seed);
+    if (rounds) seed = node_model_error(tape, seed, seed, tape_is_typical(tape) ? 2.4 : 1);
+    tape_accumulate(tape, node, seed);
     return status_ok();
 }
 
@@ -103,7 +107,8 @@ struct status evaluation_backward(struct evaluation *evaluation, const struct va
         const struct value *value = &cotangents->list.items[k];
         if (value->kind != VALUE_TENSOR || !value->tensor.tensor || !call->results.items[k].node)
             continue;
-        TRY(seed_result(&evaluation->tape, &call->results.items[k], k, value->tensor.tensor));
+        TRY(seed_result(&evaluation->tape, &call->results.items[k], k, value->tensor.tensor,
+                        evaluation->narrow));
         any = true;
     }
     if (!any) return status_error(STATUS_SKIP, "there is no cotangent for any output");

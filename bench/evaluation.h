@@ -15,6 +15,7 @@ struct evaluation {
     enum dtype
         stage; /* of a model: the dtype that kernels round to between their steps, or DT_NONE */
     const struct kernel_modes *modes; /* of a model: what its kernels may do besides, or NULL */
+    bool narrow;    /* of a model: a float32 kernel, though the results are float64 */
     bool in_double; /* of a native one: in double, whatever the dtypes (bench/what_if.h), */
     const struct deviation *deviation; /* and with these deviations, or NULL */
     struct tape tape;
@@ -33,6 +34,7 @@ struct bench {
         *allowed[2]; /* and for one in modes that a user allows (bench/allowed_model.c), */
     struct kernel_modes allowed_modes; /* in these, */
     bool allowed_walked;               /* and their gradients */
+    struct evaluation *narrow[2];      /* and in float32, of a call that widens its arguments */
     const struct value *cotangents;    /* after bench_backward */
 };
 

@@ -9,13 +9,14 @@
 #include "bench/stored_outputs.h"
 
 /* Set the bounds of `r` from the two models' nodes of the same value; nothing when one has none. */
-static struct status attach(struct reference *r, struct bench *bench, struct node *const *nodes)
+static struct status attach(struct reference *r, struct bench *bench,
+                            struct evaluation *const *models, struct node *const *nodes)
 {
     struct arena *arena = bench->own.arena;
     if (r->integer || !nodes[0] || !nodes[1]) return status_ok();
-    TRY(model_errors(&r->kernel_bound, &bench->models[0]->tape, nodes[0], r, arena));
+    TRY(model_errors(&r->kernel_bound, &models[0]->tape, nodes[0], r, arena));
     if (!r->kernel_bound) return status_ok();
-    TRY(model_errors(&r->kernel_rms, &bench->models[1]->tape, nodes[1], r, arena));
+    TRY(model_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, arena));
     for (size_t i = 0; r->kernel_rms && i < r->n; i++)
         if (r->kernel_rms[i] > r->kernel_bound[i]) r->kernel_rms[i] = r->kernel_bound[i];
     return status_ok();
@@ -30,7 +31,7 @@ struct status bench_model(struct bench *bench)
         if (bench->own.call.results.items[i].kind != BENCH_OUTPUT_TENSOR) continue;
         struct node *nodes[2] = { bench->models[0]->call.results.items[i].node,
                                   bench->models[1]->call.results.items[i].node };
-        TRY(attach(&bench->outputs[i].reference, bench, nodes));
+        TRY(attach(&bench->outputs[i].reference, bench, bench->models, nodes));
         TRY(staged_model_offer(&bench->outputs[i].reference, bench, i, false));
         TRY(allowed_model_offer(&bench->outputs[i].reference, bench, i, false));
         TRY(short_products_offer(&bench->outputs[i].reference, bench, i, false));
@@ -46,12 +47,54 @@ struct status kernel_model_backward(struct bench *bench, const struct value *cot
     return status_ok();
 }
 
+/* Does the call turn floats of at most 24 bits into float64, by its dtype argument? Its gradient is cast to the dtype
+ * of the argument first (grad.to(self.scalar_type()) in PyTorch's derivatives.yaml) and computed in that one's arithmetic. */
+static bool widens(const struct bench *bench)
+{
+    const struct call *call = &bench->own.call;
+    bool floats = false;
+    if (!bench->models[0]->tape.wide) return false;
+    for (size_t i = 0; i < call->arguments.leaf_count; i++) {
+        const struct tensor *tensor = call->arguments.leaves[i].value->tensor.tensor;
+        if (!tensor || !dtype_is_float(tensor->dtype)) continue;
+        floats = true;
+        if (dtype_info(tensor->dtype)->significand_bits > 24) return false;
+    }
+    return floats;
+}
+
+/* The models of such a call in float32, walked back; its cotangent has been rounded once. */
+static struct status open_narrow(struct bench *bench)
+{
+    if (bench->narrow[0]) return status_ok();
+    for (int k = 0; k < 2; k++) {
+        struct evaluation *model = arena_allocate_zeroed(bench->own.arena, 1, sizeof *model);
+        if (!model) return status_no_memory(sizeof *model);
+        model->arena = bench->own.arena;
+        model->arithmetic = bench->models[k]->arithmetic;
+        model->stage = DT_NONE;
+        model->narrow = true;
+        model->call = bench->own.call;
+        TRY(evaluation_open(model));
+        TRY(evaluation_forward(model));
+        TRY(evaluation_backward(model, bench->cotangents));
+        bench->narrow[k] = model;
+    }
+    return status_ok();
+}
+
 struct status kernel_model_gradient(struct reference *r, struct bench *bench, size_t i)
 {
     if (!bench->models[0]) return status_ok();
+    if (widens(bench)) {
+        TRY(open_narrow(bench));
+        struct node *narrow[2] = { evaluation_gradient(bench->narrow[0], i),
+                                   evaluation_gradient(bench->narrow[1], i) };
+        return attach(r, bench, bench->narrow, narrow);
+    }
     struct node *nodes[2] = { evaluation_gradient(bench->models[0], i),
                               evaluation_gradient(bench->models[1], i) };
-    TRY(attach(r, bench, nodes));
+    TRY(attach(r, bench, bench->models, nodes));
     TRY(staged_model_offer(r, bench, i, true));
     TRY(allowed_model_offer(r, bench, i, true));
     TRY(stored_outputs_offer(r, bench, i));

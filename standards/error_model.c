@@ -151,7 +151,7 @@ static void measure_statistics(struct model_findings *out, struct error_statisti
     } else {
         struct error_interval before = before_rounding(model, got, got - error);
         z = error_interval_distance(&before, bound) / a->spread;
-        error_statistics_add_interval(statistics, i, &before, a->spread);
+        error_statistics_add_interval(statistics, i, want, &before, a->spread);
         out->flips += fabs(error) > unit / 2;
         out->expected_flips += chance_to_flip(&before, a->spread, bound);
     }

@@ -11,6 +11,12 @@ enum { MOST_INTERVALS = 16384 };
 static const double scales[SCALES] = { 0.25, 0.5, 1, 1.5, 2.1, 3, 6, 12, 24, 48 };
 enum { EXPLAINED = 4 };
 
+/* Shifts of a whole row, in expected errors away from 0, about which its errors have a scale of 1. */
+static const double shifts[SHIFTS] = { 0, -1, 1, -2, 2 };
+
+/* Fewer errors have no scale to speak of, and fewer rows no common shift. */
+enum { FEWEST = 16 };
+
 double error_interval_distance(const struct error_interval *interval, double bound)
 {
     if (interval->low > bound) return interval->low - bound;
@@ -81,11 +87,32 @@ static double normal_mass(double low, double high)
 /* Errors this many deviations away say no more: one wild element is not about the scale of all. */
 static const double least_mass = 1e-9;
 
-void error_statistics_add_interval(struct error_statistics *statistics, size_t element,
+/* The row's best shift joins those of the rows before it. */
+static void end_shifted_row(struct error_statistics *statistics)
+{
+    int best = 0;
+    for (int k = 1; k < SHIFTS; k++)
+        if (statistics->of_row[k] > statistics->of_row[best]) best = k;
+    statistics->of_shifts += statistics->of_row[best];
+    statistics->shifts += shifts[best];
+    statistics->shifted_rows++;
+    memset(statistics->of_row, 0, sizeof statistics->of_row);
+}
+
+void error_statistics_add_interval(struct error_statistics *statistics, size_t element, double want,
                                    const struct error_interval *interval, double spread)
 {
+    double sign = want < 0 ? -1 : 1;
     if (element % statistics->stride || !(spread > 0)) return;
     double low = interval->low / spread, high = interval->high / spread;
+    if (statistics->row > 1 && element / statistics->row != statistics->last_row) {
+        end_shifted_row(statistics);
+        statistics->last_row = element / statistics->row;
+    }
+    for (int k = 0; k < SHIFTS && !(low < -10 && high > 10); k++) {
+        double mass = normal_mass(low - sign * shifts[k], high - sign * shifts[k]);
+        statistics->of_row[k] += log(fmax(mass, least_mass));
+    }
     for (int k = SCALES; k-- > 0;) {
         double a = low / scales[k], b = high / scales[k];
         if (a < -8 && b > 8) break; /* certain, at all smaller scales too */
@@ -105,7 +132,16 @@ static void add_groups(struct error_sums *total, const struct error_statistics *
     }
 }
 
-void error_statistics_close(struct error_summary *out, const struct error_statistics *statistics)
+/* Do shifts of rows explain what no scale does? Not a shift that many rows have in common. */
+static bool rows_explain(struct error_statistics *statistics, double best)
+{
+    end_shifted_row(statistics);
+    double rows = statistics->shifted_rows;
+    return statistics->row > 1 && rows > 1 && statistics->of_shifts >= best &&
+           (rows < FEWEST || fabs(statistics->shifts / rows) < 1.5);
+}
+
+void error_statistics_close(struct error_summary *out, struct error_statistics *statistics)
 {
     struct error_sums sums = { 0 };
     int best = 0, explained = 0;
@@ -130,4 +166,6 @@ void error_statistics_close(struct error_summary *out, const struct error_statis
     out->nats = statistics->likelihood[best] - statistics->likelihood[explained];
     if (statistics->distinct_count <= DISTINCT_MOST)
         out->nats *= sums.count / statistics->all.count;
+    if (out->independent < FEWEST || rows_explain(statistics, statistics->likelihood[best]))
+        out->nats = 0;
 }

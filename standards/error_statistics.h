@@ -21,7 +21,7 @@ struct error_interval {
 /* Signed distance of the interval from 0 less `bound`, 0 when they meet. */
 double error_interval_distance(const struct error_interval *interval, double bound);
 
-enum { DISTINCT_MOST = 64, DISTINCT_SLOTS = 256, SCALES = 10 };
+enum { DISTINCT_MOST = 64, DISTINCT_SLOTS = 256, SCALES = 10, SHIFTS = 5 };
 
 struct error_sums {
     double count, squares, signed_sum, toward; /* toward: signed by the direction away from 0 */
@@ -40,6 +40,9 @@ struct error_statistics {
     size_t in_row;
     double row_sum, row_squares, rows;
     double likelihood[SCALES];
+    /* Of the present row by errors that share a shift, and of all rows by each one's best: its sum, and the shifts'. */
+    double of_row[SHIFTS], of_shifts, shifts, shifted_rows;
+    size_t last_row;
 };
 
 struct error_summary {
@@ -47,15 +50,17 @@ struct error_summary {
     double independent; /* elements, distinct references or rows; see above */
     double rms, bias;   /* of z; bias by the larger of both signs' conventions */
     /* The scale c that fits the intervals best if the errors before the last rounding are normal with c
-     * times the expected rms, and by how many nats scales of at most 1.5 fit worse. 0 without intervals. */
+     * times the expected rms, and by how many nats scales of at most 1.5 fit worse. 0 without intervals, for fewer than
+     * 16 independent errors, and where shifts of whole rows by up to two expected errors fit as well, but for a shift that
+     * 16 rows and more have in common. */
     double scale, nats;
 };
 
 /* For n elements in rows of `row`, at least 1. */
 void error_statistics_open(struct error_statistics *statistics, size_t n, size_t row);
 void error_statistics_add(struct error_statistics *statistics, double want, double z);
-void error_statistics_add_interval(struct error_statistics *statistics, size_t element,
+void error_statistics_add_interval(struct error_statistics *statistics, size_t element, double want,
                                    const struct error_interval *interval, double spread);
-void error_statistics_close(struct error_summary *out, const struct error_statistics *statistics);
+void error_statistics_close(struct error_summary *out, struct error_statistics *statistics);
 
 #endif

@@ -146,7 +146,10 @@ static struct bounding bounding_of(const struct tape *tape, const struct node *x
     }
     if (tape_is_model(tape)) {
         double products = !taps->weight ? 0 : tape_is_typical(tape) ? 0.6 : 1;
-        b.growth += (tape_sum_growth(tape, n) + products) * tape->unit;
+        /* Kernels that do both axes at once add all terms of a window in a row. */
+        double terms = tape_sum_growth(tape, n);
+        if (taps->weight && !tape_is_typical(tape) && n) terms = (double)(n * n - 1);
+        b.growth += (terms + products) * tape->unit;
     }
     return b;
 }

@@ -85,6 +85,8 @@ static const struct cost_class classes[] = {
     { "query",        NULL,                                                                     0.5,   0.5,      0,  WORK_NONE,              0 },
     { "histogram",    NULL,                                                                    12.5,  12.5,      0,  WORK_NONE,              0 },
     { "fractional",   NULL,                                                                    17.5,  22.5,      0,  WORK_NONE,              0 },
+    { "fourier",      "fft.fftshift|fft.ifftshift|fft.fftfreq|fft.rfftfreq",                      4,     8,      0,  WORK_NONE,              0 },
+    { "fourier",      NULL,                                                                    1300,  1400,      0,  WORK_NONE,              0 },
     { "sampling",     NULL,                                                                     100,   100,      0,  WORK_NONE,              0 },
 };
 /* clang-format on */

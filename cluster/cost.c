@@ -189,6 +189,7 @@ static double units_of_work(const struct sizes *sizes, enum cost_work work,
     case WORK_CONTRACTION: return sqrt(size_of(t[0]) * fmax(1, size_of(t[1])) * sizes->results);
     case WORK_TAPS: return sizes->results * size_of(t[1]) / extent(t[1], 0);
     case WORK_SPREAD_TAPS: return size_of(t[0]) * size_of(t[1]) / extent(t[1], 0);
+    case WORK_STEPS: return size_of(t[0]) / extent(t[0], -1) * (sizes->arguments - size_of(t[0]));
     case WORK_SCORES: return scores(sizes);
     case WORK_PAIRS: return size_of(t[0]) * extent(t[1] ? t[1] : t[0], -2);
     case WORK_CUBE: return size_of(t[0]) * extent(t[0], -1);
@@ -201,10 +202,7 @@ static double units_of_work(const struct sizes *sizes, enum cost_work work,
 /* ---- the call --------------------------------------------------------------------------- */
 
 /* What BLAS does; all other work is done an element at a time. */
-static bool is_product(enum cost_work work)
-{
-    return work >= WORK_INNER && work <= WORK_SPREAD_TAPS;
-}
+static bool is_product(enum cost_work work) { return work >= WORK_INNER && work <= WORK_STEPS; }
 
 static struct cost_parts parts_of(const struct cost_class *class, const struct api_case *c)
 {

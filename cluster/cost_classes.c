@@ -87,6 +87,7 @@ static const struct cost_class classes[] = {
     { "fractional",   NULL,                                                                    17.5,  22.5,      0,  WORK_NONE,              0 },
     { "fourier",      "fft.fftshift|fft.ifftshift|fft.fftfreq|fft.rfftfreq",                      4,     8,      0,  WORK_NONE,              0 },
     { "fourier",      NULL,                                                                    1300,  1400,      0,  WORK_NONE,              0 },
+    { "recurrent",    NULL,                                                                      350,   400,      0,  WORK_STEPS,           1.5 },
     { "sampling",     NULL,                                                                     100,   100,      0,  WORK_NONE,              0 },
 };
 /* clang-format on */

@@ -14,6 +14,7 @@ enum cost_work {
     WORK_CONTRACTION, /* products of a contraction, from the sizes of operands and result */
     WORK_TAPS,        /* products of results and the weights of one of them */
     WORK_SPREAD_TAPS, /* products of arguments and the weights that spread one of them */
+    WORK_STEPS,       /* products of every step of a sequence and all weights */
     WORK_SCORES,      /* pairs of a query and a key */
     WORK_PAIRS,       /* elements of the first tensor and rows of the second */
     WORK_CUBE,        /* elements of a matrix and one of its dimensions */

@@ -251,22 +251,27 @@ static void convolution_transposed(struct call *call)
     call_return(call, convolve_transposed(call, x, w, bias, &arguments));
 }
 
-/* torch.convolution and _convolution: the general entry with all arguments positional. */
-static void convolution_general(struct call *call)
+/* The convolution of the general entry, whose spatial dimensions the weight tells. */
+static struct node *convolved(struct call *call, struct node *x, struct node *w, struct node *bias,
+                              struct convolution_arguments *arguments)
 {
-    struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight");
-    struct node *bias = call_optional_tensor(call, "bias");
-    struct convolution_arguments arguments;
     int spatial = w->rank - 2;
     if (!call_require(call, spatial >= 1 && spatial <= 3, "a convolution over %d dimensions",
                       spatial))
-        return;
-    if (!read_arguments(call, &arguments, x, spatial)) return;
-    spatial_argument(call, "padding", spatial, 0, arguments.padding);
-    spatial_argument(call, "output_padding", spatial, 0, arguments.output_padding);
-    call_return(call, call_bool(call, "transposed")
-                          ? convolve_transposed(call, x, w, bias, &arguments)
-                          : convolve(call, x, w, bias, &arguments));
+        return x;
+    if (!read_arguments(call, arguments, x, spatial)) return x;
+    spatial_argument(call, "padding", spatial, 0, arguments->padding);
+    spatial_argument(call, "output_padding", spatial, 0, arguments->output_padding);
+    return call_bool(call, "transposed") ? convolve_transposed(call, x, w, bias, arguments)
+                                         : convolve(call, x, w, bias, arguments);
+}
+
+/* torch.convolution and _convolution: the general entry with all arguments positional. */
+static void convolution_general(struct call *call)
+{
+    struct convolution_arguments arguments;
+    call_return(call, convolved(call, call_tensor(call, "input"), call_tensor(call, "weight"),
+                                call_optional_tensor(call, "bias"), &arguments));
 }
 
 /* The gradients of input, weight and bias; that of the bias are the sums over a channel. */
@@ -277,17 +282,9 @@ static void convolution_backward(struct call *call)
     struct node *x = node_tracked(tape, call_tensor(call, "input"));
     struct node *w = node_tracked(tape, call_tensor(call, "weight"));
     struct convolution_arguments arguments;
-    int spatial = w->rank - 2;
-    if (!call_require(call, spatial >= 1 && spatial <= 3, "a convolution over %d dimensions",
-                      spatial))
-        return;
-    if (!read_arguments(call, &arguments, x, spatial)) return;
-    spatial_argument(call, "padding", spatial, 0, arguments.padding);
-    spatial_argument(call, "output_padding", spatial, 0, arguments.output_padding);
-    struct node *y = call_bool(call, "transposed")
-                         ? convolve_transposed(call, x, w, NULL, &arguments)
-                         : convolve(call, x, w, NULL, &arguments);
+    struct node *y = convolved(call, x, w, NULL, &arguments);
     struct node *gradients[3] = { x, w, NULL };
+    if (tape_failed(tape)) return;
     call_pull_back(call, y, gradient, 2, gradients);
     uint32_t channel = 1u << (arguments.batched ? 1 : 0);
     gradients[2] = node_sum(tape, gradient, all_dims(gradient) & ~channel, false);

@@ -8,4 +8,8 @@
  * long, give an item each, other arguments stay. The results follow one another. */
 void call_for_each(struct call *call, void (*function)(struct call *call));
 
+/* Does the call return what it computes? A form that writes into its arguments may have been recorded with
+ * nothing: false then, after a failure that says so. */
+bool call_returns_lists(struct call *call);
+
 #endif

@@ -401,7 +401,10 @@ static void fft_c2r(struct call *call)
     struct spectrum spectrum;
     if (!read_aten(&spectrum, call, x)) return;
     spectrum.points[spectrum.count - 1] = call_int(call, "last_dim_size");
-    if (!call_require(call, spectrum.points[spectrum.count - 1] >= 1, "a transform of no points"))
+    if (!call_require(call,
+                      spectrum.points[spectrum.count - 1] >= 1 &&
+                          spectrum.points[spectrum.count - 1] <= INT32_MAX,
+                      "a transform of %lld points", (long long)spectrum.points[spectrum.count - 1]))
         return;
     struct node *y = to_real(call, x, &spectrum);
     return_spectrum(call, scaled(call->tape, y, &spectrum), part_dtype(x));
@@ -492,7 +495,9 @@ static void stft(struct call *call)
     struct node *x = signal_of(call, call_tensor(call, "input"));
     int64_t n = call_int(call, "n_fft"), batch = x->rank == 2 ? x->shape[0] : 1;
     int64_t hop = call_is_none(call, "hop_length") ? n / 4 : call_int(call, "hop_length");
-    if (!call_require(call, (x->rank == 1 || x->rank == 2) && n >= 1 && hop >= 1,
+    if (!call_require(call,
+                      (x->rank == 1 || x->rank == 2) && n >= 1 && hop >= 1 && n <= INT32_MAX &&
+                          hop <= INT32_MAX,
                       "stft takes one or two dimensions, positive frames and steps"))
         return;
     bool one = x->rank == 1;

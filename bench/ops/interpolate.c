@@ -264,11 +264,12 @@ static bool read_aten_sizes(struct sizes *sizes, struct call *call, const struct
         if (item->kind == VALUE_FLOAT) sizes->scale[k] = item->real;
         else if (item->kind == VALUE_INT) sizes->scale[k] = (double)item->integer;
         else if (!call_is_none(call, name)) sizes->scale[k] = call_real(call, name);
-        if (!sized) sizes->out[k] = (int64_t)floor((double)x->shape[k + 2] * sizes->scale[k]);
-        if (!call_require(call,
-                          sizes->out[k] >= 1 && sizes->out[k] <= INT32_MAX && x->shape[k + 2] >= 1,
-                          "a result extent of %lld", (long long)sizes->out[k]))
+        double out = sized ? (double)sizes->out[k]
+                           : floor((double)x->shape[k + 2] * sizes->scale[k]);
+        if (!call_require(call, out >= 1 && out <= INT32_MAX && x->shape[k + 2] >= 1,
+                          "a result extent of %g", out))
             return false;
+        sizes->out[k] = (int64_t)out;
     }
     return true;
 }

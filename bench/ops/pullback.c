@@ -133,7 +133,9 @@ void call_return_gradients(struct call *call, void (*forward)(struct call *call)
             x[count] = node_tracked(tape, call_tensor(call, inputs[count]));
     if (!track_inputs(&inner, x, inputs)) return;
     forward(&inner);
-    if (tape_failed(tape)) return;
+    if (!call_require(call, inner.results.count && inner.results.items[0].node,
+                      "the operator of this gradient returns no tensor"))
+        return;
     struct node *wanted[MOST_INPUTS];
     int given = 0;
     for (int k = 0; k < count; k++)

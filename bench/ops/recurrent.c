@@ -171,6 +171,15 @@ static struct node *stacked(struct tape *tape, struct node **parts, int count)
     return node_concatenate(tape, parts, count, 0);
 }
 
+/* A number for each row of the weights, or none. */
+static bool are_biases(const struct cell *cell, int64_t count)
+{
+    const struct node *biases[2] = { cell->b_input, cell->b_hidden };
+    for (int k = 0; k < 2; k++)
+        if (biases[k] && (biases[k]->rank != 1 || biases[k]->shape[0] != count)) return false;
+    return true;
+}
+
 /* The cell of the k-th layer and direction from the flat list of parameters. */
 static bool read_cell(struct cell *cell, struct call *call, struct node **params, int count,
                       int each, int k)
@@ -193,7 +202,8 @@ static bool read_cell(struct cell *cell, struct call *call, struct node **params
     return call_require(call,
                         cell->width > 0 && cell->w_input->shape[0] == cell->width * gates &&
                             cell->w_hidden->rank == 2 &&
-                            cell->w_hidden->shape[0] == cell->width * gates,
+                            cell->w_hidden->shape[0] == cell->width * gates &&
+                            are_biases(cell, cell->width * gates),
                         "the weights do not have %d gates", gates);
 }
 
@@ -347,7 +357,10 @@ static void recurrent_cell(struct call *call)
     struct state state = { hx[0], lstm ? hx[1] : NULL };
     if (!call_require(call,
                       (x->rank == 1 || x->rank == 2) && state.h->rank == x->rank &&
-                          cell.w_hidden->rank == 2 && cell.w_hidden->shape[0] % gates == 0,
+                          cell.w_hidden->rank == 2 && cell.w_hidden->shape[0] % gates == 0 &&
+                          cell.w_input->rank == 2 &&
+                          cell.w_input->shape[0] == cell.w_hidden->shape[0] &&
+                          are_biases(&cell, cell.w_hidden->shape[0]),
                       "input, state and weights do not fit each other"))
         return;
     cell.width = cell.w_hidden->shape[0] / gates;

@@ -118,7 +118,7 @@ static struct status calibrate_in(struct cost_model *out, const struct scratch_d
 
 struct status cost_calibrate(struct cost_model *out, const struct run_options *options)
 {
-    struct scratch_directory directory;
+    struct scratch_directory directory = { .path = "" };
     TRY(scratch_directory_make(&directory));
     struct status status = calibrate_in(out, &directory, options);
     scratch_directory_remove(&directory);

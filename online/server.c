@@ -415,14 +415,24 @@ static bool displace_silent(struct server *server)
     return true;
 }
 
-static struct status add_connection(struct server *server, int fd,
-                                    const struct sockaddr_storage *from)
+static void refuse(struct server *server, int fd, const struct sockaddr_storage *from,
+                   const char *why)
+{
+    char address[ADDRESS_BYTES];
+    uint16_t port;
+    write_address(address, &port, from);
+    event_log_write(&server->log, address, "refused: %s", why);
+    (void)close(fd);
+}
+
+/* Without memory for it a connection is refused; the others go on. */
+static void add_connection(struct server *server, int fd, const struct sockaddr_storage *from)
 {
     uint16_t port;
     struct connection *c = memory_allocate_zeroed(1, sizeof *c);
     if (!c) {
-        (void)close(fd);
-        return status_no_memory(sizeof *c);
+        refuse(server, fd, from, "there is no memory for it");
+        return;
     }
     c->server = server;
     c->phase = server->options.tls ? PHASE_HANDSHAKE : PHASE_SILENT;
@@ -438,7 +448,6 @@ static struct status add_connection(struct server *server, int fd,
     c->is_watched = !status.code;
     c->events = EPOLLIN;
     if (status.code) connection_fail(c, status);
-    return status_ok();
 }
 
 /* Without descriptors who knocks would wake the loop again and again. */
@@ -454,7 +463,7 @@ static void accept_again(struct server *server)
     server->accepts_later = watch(server, server->listener, EPOLLIN, &server->listener).code != 0;
 }
 
-static struct status accept_new(struct server *server)
+static void accept_new(struct server *server)
 {
     for (int i = 0; i < ACCEPTS; i++) {
         struct sockaddr_storage from;
@@ -464,19 +473,11 @@ static struct status accept_new(struct server *server)
             if (displace_silent(server)) continue;
             pause_accepting(server);
         }
-        if (fd < 0) return status_ok(); /* nobody, or somebody who has gone again */
-        if (server->count >= SERVER_CONNECTIONS_MAX && !displace_silent(server)) {
-            char address[ADDRESS_BYTES];
-            uint16_t port;
-            write_address(address, &port, &from);
-            event_log_write(&server->log, address, "refused: there are %d connections",
-                            SERVER_CONNECTIONS_MAX);
-            (void)close(fd);
-            continue;
-        }
-        TRY(add_connection(server, fd, &from));
+        if (fd < 0) return; /* nobody, or somebody who has gone again */
+        if (server->count >= SERVER_CONNECTIONS_MAX && !displace_silent(server))
+            refuse(server, fd, &from, "there are too many connections");
+        else add_connection(server, fd, &from);
     }
-    return status_ok();
 }
 
 /* ---- time ------------------------------------------------------------------------------- */
@@ -521,7 +522,7 @@ struct status server_serve(struct server *server, int other_fd)
         void *who = events[i].data.ptr;
         uint64_t value;
         if (who == server) continue;
-        if (who == &server->listener) TRY(accept_new(server));
+        if (who == &server->listener) accept_new(server);
         else if (who == &server->wake) woken = read(server->wake, &value, sizeof value) > 0;
         else if (((struct connection *)who)->phase != PHASE_DEAD) take_turn(who);
     }

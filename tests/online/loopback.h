@@ -84,7 +84,8 @@ static inline void *loopback_serve(void *context)
     return NULL;
 }
 
-static inline void loopback_start(struct loopback *l, uint64_t memory_share, struct tls *tls)
+/* All but the thread. */
+static inline void loopback_prepare(struct loopback *l, uint64_t memory_share, struct tls *tls)
 {
     memset(l, 0, sizeof *l);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -102,7 +103,21 @@ static inline void loopback_start(struct loopback *l, uint64_t memory_share, str
                                             .log = { loopback_log, l } };
     struct status status = server_open(&l->server, &options);
     ck_assert_msg(!status.code, "%s", status.text);
+}
+
+static inline void loopback_start(struct loopback *l, uint64_t memory_share, struct tls *tls)
+{
+    loopback_prepare(l, memory_share, tls);
     ck_assert_int_eq(pthread_create(&l->thread, NULL, loopback_serve, l), 0);
+}
+
+static inline void loopback_release(struct loopback *l)
+{
+    server_close(l->server);
+    peer_sessions_close(&l->sessions);
+    ck_assert_uint_eq(l->memory.used_bytes, 0);
+    receive_memory_close(&l->memory);
+    pthread_mutex_destroy(&l->mutex);
 }
 
 static inline void loopback_stop(struct loopback *l)
@@ -110,11 +125,7 @@ static inline void loopback_stop(struct loopback *l)
     atomic_store(&l->stops, true);
     server_wake(l->server);
     pthread_join(l->thread, NULL);
-    server_close(l->server);
-    peer_sessions_close(&l->sessions);
-    ck_assert_uint_eq(l->memory.used_bytes, 0);
-    receive_memory_close(&l->memory);
-    pthread_mutex_destroy(&l->mutex);
+    loopback_release(l);
 }
 
 /* Wait until the judge has so many records. */

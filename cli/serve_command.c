@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/choices.h"
 #include "cli/password_prompt.h"
@@ -11,6 +12,7 @@
 #include "core/arena.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/quantity.h"
 #include "online/online_run.h"
 #include "online/stream_frames.h"
 #include "report/failing.h"
@@ -126,11 +128,34 @@ static const struct serve_options defaults = {
     .limit_bytes = ONLINE_LIMIT_BYTES,
 };
 
+/* On a terminal the last line says how the run goes, and is drawn again below each event. */
+static const char erase_line[] = "\r\033[K";
+
+static void show_progress(void *context, size_t connections, const struct judge_totals *t)
+{
+    (void)context;
+    (void)fputs(erase_line, stderr);
+    if (!t) return;
+    (void)fprintf(stderr, "%s, %llu judged (%llu error, %llu warning), %llu waiting, %.0f a second",
+                  quantity_of(connections, "connection").text, (unsigned long long)t->judged,
+                  (unsigned long long)t->calls[VERDICT_ERROR],
+                  (unsigned long long)t->calls[VERDICT_WARNING], (unsigned long long)t->waiting,
+                  t->rate);
+    (void)fflush(stderr);
+}
+
 /* Events of the server: connections that begin, end, or do what they must not. */
 static void print_event(void *context, const char *text)
 {
-    (void)context;
-    (void)fprintf(stderr, "probe-ut: %s\n", text);
+    const struct online_watcher *watcher = context;
+    (void)fprintf(stderr, "%sprobe-ut: %s\n", watcher->look ? erase_line : "", text);
+}
+
+static void print_warning(void *context, const char *text)
+{
+    const struct online_watcher *watcher = context;
+    if (watcher->look) (void)fputs(erase_line, stderr);
+    warn(warning_printer, "%s", text);
 }
 
 /* The configuration, with what the command line says over it. */
@@ -171,7 +196,7 @@ static struct status read_token(const char **out, struct arena *arena,
                         file_shown(o->token_file).text, length, (int)STREAM_TOKEN_BYTES);
 }
 
-static struct status serve_by(int *exit_status, const struct serve_options *o, struct arena *arena)
+static struct status serve_by(int *exit_status, struct serve_options *o, struct arena *arena)
 {
     struct interrupts interrupts;
     struct online_options online = {
@@ -181,12 +206,14 @@ static struct status serve_by(int *exit_status, const struct serve_options *o, s
         .replay = o->replay,
         .limit_bytes = o->limit_bytes,
         .ask = password_can_be_asked() ? password_ask : NULL,
-        .log = { print_event, NULL },
+        .watcher.look = !o->run.no_progress && isatty(STDERR_FILENO) ? show_progress : NULL,
         .may_stop = o->stop_on != NULL,
         .stop_on = o->stop_on && !strcmp(o->stop_on, "warning") ? VERDICT_WARNING : VERDICT_ERROR,
         .http = o->http,
         .http_public = o->http_public,
     };
+    online.log = (struct warnings){ print_event, &online.watcher };
+    o->run.warnings = (struct warnings){ print_warning, &online.watcher };
     TRY(find_config(&online.config, arena, o));
     TRY(read_token(&online.token, arena, o));
     TRY(interrupts_open(&interrupts));
@@ -199,7 +226,6 @@ static struct status serve(int *exit_status, const void *options)
 {
     struct serve_options resolved = *(const struct serve_options *)options;
     struct arena arena = { 0 };
-    resolved.run.warnings = warning_printer;
     resolved.run.backend = "recorded";
     struct status status = serve_by(exit_status, &resolved, &arena);
     if (status.code != STATUS_INTERRUPTED) arena_release(&arena);

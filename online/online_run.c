@@ -29,6 +29,7 @@
 
 enum { LOOK_MS = 100 };            /* how often shared storage and the judge are looked after */
 static const double goodbye_s = 5; /* for clients to close when the run is over */
+static const double show_every_s = 1;
 
 /* Of the memory of the run: the most that one body may have, half of what all bodies may. The rest is the
  * judge's, for what bodies unfold to and for references. */
@@ -52,6 +53,7 @@ struct online_run {
     struct server *server;  /* NULL: another source */
     int woken;              /* event descriptor of sources without a server */
     bool is_interrupted;
+    double shown_s; /* when the watcher was told last */
 };
 
 /* ---- the judge -------------------------------------------------------------------------- */
@@ -170,6 +172,32 @@ static struct status check_signals(struct online_run *run)
     return status_ok();
 }
 
+/* Tell the watcher how the run goes, once a second. */
+static struct status show_progress(struct online_run *run)
+{
+    const struct online_watcher *watcher = &run->options->watcher;
+    const double now_s = clock_seconds();
+    struct judge_totals totals;
+    struct judge_cell *cells;
+    size_t n_cells;
+    if (!watcher->look || now_s - run->shown_s < show_every_s) return status_ok();
+    run->shown_s = now_s;
+    struct arena arena = { 0 };
+    struct status status = judge_progress(&totals, &cells, &n_cells, &arena, run->judge);
+    if (!status.code)
+        watcher->look(watcher->context, run->server ? server_connections(run->server) : 0, &totals);
+    arena_release(&arena);
+    return status;
+}
+
+/* What every loop looks after: the judge, signals, the watcher. */
+static struct status look_around(struct online_run *run)
+{
+    TRY(judge_failure(run->judge));
+    TRY(check_signals(run));
+    return show_progress(run);
+}
+
 /* Wait until the judge, a signal or `milliseconds` end it. */
 static void wait_a_moment(const struct online_run *run, int milliseconds)
 {
@@ -190,8 +218,7 @@ static bool is_idle(const struct online_run *run)
 static struct status drain_judge(struct online_run *run)
 {
     while (!is_idle(run)) {
-        TRY(judge_failure(run->judge));
-        TRY(check_signals(run));
+        TRY(look_around(run));
         wait_a_moment(run, LOOK_MS);
     }
     return status_ok();
@@ -251,8 +278,7 @@ static struct status serve_clients(struct online_run *run)
 {
     for (;;) {
         TRY(server_serve(run->server, run->interrupts->fd));
-        TRY(judge_failure(run->judge));
-        TRY(check_signals(run));
+        TRY(look_around(run));
         atomic_store(&run->live.connections, server_connections(run->server));
         if (run->is_interrupted) return status_ok();
         if (attendance_is_over(&run->attendance, clock_seconds()) && is_idle(run))
@@ -297,8 +323,7 @@ static struct status watch_storage(struct online_run *run, struct shared_storage
     while (!run->is_interrupted && !shared_storage_is_over(storage, clock_seconds())) {
         bool found, is_full;
         TRY(shared_storage_poll(&found, &is_full, storage));
-        TRY(judge_failure(run->judge));
-        TRY(check_signals(run));
+        TRY(look_around(run));
         if (!found) wait_a_moment(run, LOOK_MS);
     }
     return drain_judge(run);
@@ -331,8 +356,7 @@ static struct status replay_record(struct online_run *run, const struct judge_su
     while (!taken && !run->is_interrupted && !status.code) {
         has_memory = has_memory || receive_memory_take(&run->memory, run, record->bytes);
         if (has_memory) status = judge_submit(&taken, run->judge, record);
-        if (!status.code) status = judge_failure(run->judge);
-        if (!status.code) status = check_signals(run);
+        if (!status.code) status = look_around(run);
         if (!taken) wait_a_moment(run, LOOK_MS);
     }
     receive_memory_done(&run->memory, run);
@@ -435,6 +459,7 @@ struct status online_run(int *exit_status, const struct online_options *options,
                               .log = { .out = options->log } };
     struct status status = open_run(&run);
     if (!status.code) status = run_source(&run);
+    if (options->watcher.look) options->watcher.look(options->watcher.context, 0, NULL);
     /* After a second signal the judge's threads are still at work; the process is about to end. */
     if (status.code == STATUS_INTERRUPTED) return status;
     if (!status.code && run.stream) status = judge_sync(run.judge); /* before the spool goes */

@@ -9,11 +9,18 @@
 
 #include "core/status.h"
 #include "core/warnings.h"
+#include "online/judge.h"
 #include "online/online_config.h"
 #include "online/tls.h"
 #include "runner/interrupts.h"
 #include "runner/run_options.h"
 #include "standards/judged.h"
+
+/* Who is told once a second how the run goes, and with NULL that it goes no more. All zeros: nobody. */
+struct online_watcher {
+    void (*look)(void *context, size_t connections, const struct judge_totals *totals);
+    void *context;
+};
 
 /* What is asked for; must outlive the run. */
 struct online_options {
@@ -24,6 +31,7 @@ struct online_options {
     uint64_t limit_bytes;          /* of a frame; a longer one ends its connection */
     tls_ask_password *ask;         /* or NULL */
     struct warnings log;           /* one line per event */
+    struct online_watcher watcher;
 
     /* Of our own clients (online/stream_service.h). */
     const char *token;    /* that they must have, or NULL */

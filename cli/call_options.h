@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/path_arguments.h"
 #include "core/arena.h"
+#include "generators/generate.h"
 #include "runner/devices/device_classes.h"
 #include "runner/run_options.h"
 #include "standards/profile.h"
@@ -29,6 +30,8 @@ struct call_options {
       .help = "Limits of your own, as for run_ut." }, \
     { { "allow" }, OPTION_TEXT, .offset = offsetof(STRUCT, RUN.allow), "MODES", \
       .help = "Modes of kernels that are legitimate, as for run_ut." }, \
+    { { "inputs" }, OPTION_CHOICE, .offset = offsetof(STRUCT, RUN.inputs), "KIND", \
+      .choices = input_source_names, .help = "Where inputs come from, as for run_ut." }, \
     { { "budget" }, OPTION_FILE, .offset = offsetof(STRUCT, RUN.budget), "FILE", \
       .help = "Budgets that rows must keep, as for run_ut." }, \
     { { "seed" }, OPTION_INTEGER, .offset = offsetof(STRUCT, RUN.seed), "N", .minimum = 0, \

@@ -4,6 +4,7 @@
 
 #include "cli/choices.h"
 #include "cli/options.h"
+#include "generators/generate.h"
 #include "report/failing.h"
 #include "results/evidence.h"
 #include "runner/devices/device_classes.h"
@@ -70,6 +71,10 @@
               "results rounded after every step), ftz (float32 subnormals may be 0), " \
               "fast-math:FUNCTION=ULP (an error of so many ulp in that function: fast-math:exp=8). The " \
               "evidence says which rows needed one. --thresholds takes them per API." }, \
+    { { "inputs" }, OPTION_CHOICE, AT(inputs), "KIND", .choices = input_source_names, \
+      .help = "Where inputs come from. recorded (default): the tensors of the dump, drawn within the recorded range " \
+              "where it has none. random: drawn in any case. hard: drawn so that kernels are likely to go wrong: " \
+              "cancellation, ties, subnormals, sizes far apart, roots and poles, the edges of exp." }, \
     { { "budget" }, OPTION_FILE, AT(budget), "FILE", .suffix = ".json", \
       .help = "Budgets learnt from runs that were right (the command budget), for --profile strict: a " \
               "row that uses more of its limits is an error, although the error model passes it." }, \

@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "generators/fill.h"
 #include "generators/generation.h"
+#include "generators/hard.h"
 #include "generators/rules.h"
 
 /* The peer changes these dtypes before it runs an API; so do we, on both sides of the
@@ -26,6 +27,22 @@ static const struct conversion {
 static const char *const hf32_apis[] = { "conv1d", "conv2d" };
 
 #define COUNT(ARRAY) (sizeof(ARRAY) / sizeof *(ARRAY))
+
+const char *const *input_source_names(void)
+{
+    static const char *const names[] = {
+        [INPUTS_RECORDED] = "recorded", [INPUTS_RANDOM] = "random", [INPUTS_HARD] = "hard", NULL
+    };
+    return names;
+}
+
+enum input_source input_source_from_name(const char *name)
+{
+    const char *const *names = input_source_names();
+    int source = 0;
+    while (name && names[source] && strcmp(names[source], name) != 0) source++;
+    return names[source] ? (enum input_source)source : INPUTS_RECORDED;
+}
 
 /* ---- one tensor --------------------------------------------------------------------- */
 
@@ -84,6 +101,7 @@ static struct status draw(struct generation *generation, struct input *input, st
     input->key = fill_key(generation->options->seed, generation->drawn_as, input->path);
     input->generated = true;
     fill_tensor(tensor, &input->range, input->key);
+    if (generation->options->source == INPUTS_HARD) hard_fill(tensor, &input->range, input->key);
     if (input->range.guessed)
         generation_note(generation,
                         "%s: the recorded range is not finite; the NaN or infinity is placed "
@@ -103,7 +121,8 @@ static struct status make_input(struct generation *generation, struct input *inp
                             record->dtype_name ? record->dtype_name : "of the record");
     struct tensor *tensor = arena_allocate(generation->arena, sizeof *tensor);
     if (!tensor) return status_no_memory(sizeof *tensor);
-    bool stored = record->data_name && dump && dump_header(dump)->has_data_dir;
+    bool stored = generation->options->source == INPUTS_RECORDED && record->data_name && dump &&
+                  dump_header(dump)->has_data_dir;
     TRY(stored ? load(generation, input, tensor, dump) : draw(generation, input, tensor));
     if (dtype_for(generation, input) != record->dtype)
         generation_note(generation, "%s: %s converted to %s", input->path,

@@ -12,8 +12,17 @@
 #include "formats/dump.h"
 #include "generators/generate_notes.h"
 
+/* Where the elements of tensors come from: the dump where it has them, drawn otherwise; drawn in any case; drawn
+ * so that kernels are likely to go wrong (hard.h). */
+enum input_source { INPUTS_RECORDED, INPUTS_RANDOM, INPUTS_HARD };
+
+/* "recorded", "random", "hard", ended by NULL; and what one of them means, INPUTS_RECORDED for NULL. */
+const char *const *input_source_names(void);
+enum input_source input_source_from_name(const char *name);
+
 struct generate_options {
     uint64_t seed;
+    enum input_source source;
     bool keep_recorded; /* leave inputs as recorded: no HF32 rounding, no dtype conversion
                            (the `recorded` backend, whose outputs belong to those bits) */
 };

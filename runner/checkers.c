@@ -120,6 +120,13 @@ struct status checkers_accept(const struct checkers *checkers, const struct run_
                             "the pre-check of this dump tests the backend '%s', that of the others "
                             "'%s'; name one with --backend",
                             inputs->backend, checkers->backend);
+    if (checkers->class->needs_stored_outputs &&
+        input_source_from_name(inputs->source_name) != INPUTS_RECORDED)
+        return status_error(
+            STATUS_BAD_INPUT,
+            "--backend recorded judges stored outputs, which belong to the recorded inputs: "
+            "--inputs %s needs another backend",
+            inputs->source_name);
     if (!checkers->class->needs_stored_outputs || dump_header(inputs->dump)->has_data_dir)
         return status_ok();
     return status_error(STATUS_BAD_INPUT,
@@ -141,6 +148,7 @@ struct check_setup checkers_setup(struct checkers *checkers, const struct run_op
                    .stacks = inputs->stacks,
                    .evidence = evidence_extent_from_name(options->evidence) },
         .generate = { .seed = (uint64_t)options->seed,
+                      .source = input_source_from_name(options->inputs),
                       .keep_recorded = !checkers->class->alter_inputs ||
                                        !inputs->framework->alters_inputs },
         .row_budget = inputs->budget,

@@ -29,6 +29,7 @@ static void append_shared(struct text_out *out, const struct run_options *option
     append_option(out, "--allow", options->allow);
     append_option(out, "--budget", options->budget);
     append_option(out, "--config_path", options->config_path);
+    append_option(out, "--inputs", options->inputs);
     append_option(out, "--seed", options->seed != defaults.seed ? seed : NULL);
 }
 

@@ -9,6 +9,7 @@
 #include "core/kernel_modes.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"
+#include "generators/generate.h"
 #include "results/evidence.h"
 #include "results/verdict_file.h"
 #include "runner/api_names.h"
@@ -97,6 +98,8 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
     }
     TRY(describe_modes(record, o));
     TRY(run_record_add_number(record, "seed", (double)o->seed));
+    if (input_source_from_name(o->inputs) != INPUTS_RECORDED)
+        TRY(run_record_add_text(record, "inputs", o->inputs));
     if (evidence_extent_from_name(o->evidence) != EVIDENCE_ALL)
         TRY(run_record_add_text(record, "evidence", o->evidence));
     TRY(run_record_add_number(record, "diagnose_budget_s",
@@ -157,7 +160,9 @@ static struct status check_digest(const struct run_inputs *inputs, const struct 
 /* The lists, and files that are needed later. */
 static struct status open_lists(struct run_inputs *out, const struct run_options *o)
 {
-    *out = (struct run_inputs){ .lists = api_lists_default(), .path = o->api_info };
+    *out = (struct run_inputs){ .lists = api_lists_default(),
+                                .path = o->api_info,
+                                .source_name = o->inputs };
     if (o->config_path)
         TRY(api_lists_read(&out->lists, &out->arena, o->config_path, o->file_policy));
     TRY(api_lists_read_options(&out->lists, &out->arena, o->only, o->skip));

@@ -19,9 +19,10 @@ struct run_inputs {
     const struct framework *framework; /* of the dump */
     const char *backend;               /* that was named, or that the framework has */
     struct profile *profile;
-    struct budget *budget; /* of --budget, or NULL */
-    struct dump *dump; /* NULL: there is none */
-    const char *path;  /* of the dump, as the user gave it */
+    const char *source_name; /* of --inputs, or NULL */
+    struct budget *budget;   /* of --budget, or NULL */
+    struct dump *dump;       /* NULL: there is none */
+    const char *path;        /* of the dump, as the user gave it */
     struct call_order order;
     struct run_record record;
     struct stacks *stacks; /* of the stack.json beside the dump; NULL when there is none */

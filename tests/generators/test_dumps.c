@@ -38,7 +38,7 @@ struct call {
 
 static void make_call(struct call *call, const struct dump *dump, size_t i, bool keep_recorded)
 {
-    const struct generate_options options = { 1234, keep_recorded };
+    const struct generate_options options = { .seed = 1234, .keep_recorded = keep_recorded };
     struct status status = dump_read_case(&call->c, &call->arena, dump, i);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     status = generate_inputs(&call->c, &call->notes, &call->arena, dump, &options);
@@ -195,7 +195,7 @@ END_TEST
 /* Inputs of call `i` with `room` bytes left in the arena. */
 static struct status make_within(const struct dump *dump, size_t i, size_t room, size_t *used)
 {
-    const struct generate_options options = { 1234, false };
+    const struct generate_options options = { .seed = 1234 };
     struct call call = { 0 };
     struct status status = dump_read_case(&call.c, &call.arena, dump, i);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
@@ -453,7 +453,7 @@ START_TEST(missing_files_are_named)
     struct small_dump small = make_small_dump(
         CALL_TEXT("\"dump_tensor_data\"", "Torch.add.0",
                   TENSOR_TEXT("float32", "[3]", "0", "1", ", \"data_name\": \"gone.pt\"")));
-    const struct generate_options options = { 1234, false };
+    const struct generate_options options = { .seed = 1234 };
     struct call call = { 0 };
     ck_assert_int_eq(dump_read_case(&call.c, &call.arena, small.dump, 0).code, STATUS_OK);
     struct status status = generate_inputs(&call.c, &call.notes, &call.arena, small.dump, &options);

@@ -14,10 +14,10 @@ START_TEST(the_command_that_repeats)
         /* clang-format off */
     } rows[] = {
         { { .api_info = "dump.json", .seed = 1234, .diagnose_budget_s = 2 }, "probe-ut case -api_info dump.json --name " },
-        { { .api_info = "my dump.json", .backend = "worker:python3 w.py", .profile = "v2", .thresholds = "it's.json", .allow = "tf32,ftz", .budget = "b.json",
+        { { .api_info = "my dump.json", .backend = "worker:python3 w.py", .profile = "v2", .thresholds = "it's.json", .allow = "tf32,ftz", .budget = "b.json", .inputs = "hard",
             .config_path = "", .seed = -7, .diagnose_budget_s = 3 },
           "probe-ut case -api_info 'my dump.json' --backend 'worker:python3 w.py' --profile v2 --thresholds "
-          "'it'\\''s.json' --allow tf32,ftz --budget b.json --config_path '' --seed -7 --diagnose-budget 3 --name " },
+          "'it'\\''s.json' --allow tf32,ftz --budget b.json --config_path '' --inputs hard --seed -7 --diagnose-budget 3 --name " },
         { { .api_info = "$(x)/a;b`c`\\d", .backend = "plugin:/k+1/@%=,.json", .seed = 0, .diagnose_budget_s = 2, .no_diagnose = true },
           "probe-ut case -api_info '$(x)/a;b`c`\\d' --backend plugin:/k+1/@%=,.json --seed 0 --diagnose-budget 0 --name " },
     };

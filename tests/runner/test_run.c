@@ -267,6 +267,34 @@ START_TEST(other_modes_are_refused)
 }
 END_TEST
 
+/* Hard inputs are the same for any number of threads, belong to the run, and are no inputs of recorded outputs. */
+START_TEST(kinds_of_inputs)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 12, 500);
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "one", "-n", "1", "--inputs", "hard",
+                          NULL));
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "two", "-n", "2", "--inputs", "hard",
+                          NULL));
+    succeeded(
+        run_program(&w, "-api_info", "dump.json", "-o", "random", "--inputs", "random", NULL));
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "usual", NULL));
+    same_runs(&w, "one", "two");
+    same_runs(&w, "random", "usual"); /* it has no tensors */
+    struct outcome o =
+        run_program(&w, "-api_info", "dump.json", "-csv_path", only_match(&w, "one/" RESULT), NULL);
+    ck_assert_int_eq(o.status, 3);
+    ck_assert_msg(strstr(o.err, "inputs was \"hard\"") != NULL, "%s", o.err);
+    outcome_free(&o);
+    o = run_program(&w, "-api_info", "dump.json", "--backend", "recorded", "--inputs", "hard",
+                    NULL);
+    ck_assert_int_eq(o.status, 3);
+    ck_assert_msg(strstr(o.err, "needs another backend") != NULL, "%s", o.err);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Going on with another seed is refused, and says so. */
 START_TEST(other_options_are_refused)
 {
@@ -554,6 +582,7 @@ int main(void)
     tcase_add_loop_test(tests, interruption, 0, 2);
     tcase_add_test(tests, other_options_are_refused);
     tcase_add_test(tests, other_modes_are_refused);
+    tcase_add_test(tests, kinds_of_inputs);
     tcase_add_test(tests, two_runs_in_one_directory);
     tcase_add_test(tests, memory_budget_holds);
     tcase_add_test(tests, call_that_needs_more_than_the_budget);

@@ -1,6 +1,6 @@
 /* The fault zoo: does probe-ut catch wrong kernels, and leave right ones alone?
  *
- *     PROBE_UT=... ZOO_LIBRARY=... ZOO_MANIFEST=... zoo [--quick] [--calls N] [--seed S]
+ *     PROBE_UT=... ZOO_LIBRARY=... ZOO_MANIFEST=... zoo [--quick] [--calls N] [--seed S] [--inputs KIND]
  *
  * The twins, honest kernels for every kind of call, are run on N random calls; every one that is
  * judged an error is a false alarm. Then every fault is switched on alone and run, in each of its
@@ -38,8 +38,9 @@ struct zoo {
     char directory[200];
     uint64_t seed;
     int twins, calls_per_fault;
-    int diagnose;     /* what the faults look like, instead of whether they are caught */
-    const char *only; /* the one fault to look at, or NULL */
+    int diagnose;       /* what the faults look like, instead of whether they are caught */
+    const char *only;   /* the one fault to look at, or NULL */
+    const char *inputs; /* --inputs of the program */
 };
 
 /* What a run said. */
@@ -87,7 +88,8 @@ static pid_t start(const struct zoo *zoo, const char *profile, uint64_t seed, co
     snprintf(log, sizeof log, "%s/%s.log", zoo->directory, profile);
     if (!freopen(log, "w", stdout) || dup2(1, 2) < 0) _exit(99);
     execl(zoo->program, zoo->program, "-api_info", dump, "--backend", backend, "--profile", profile,
-          "-o", out, "--seed", number, "-n", threads, "--no_progress", (char *)NULL);
+          "-o", out, "--seed", number, "-n", threads, "--no_progress", "--inputs",
+          zoo->inputs ? zoo->inputs : "recorded", (char *)NULL);
     _exit(98);
 }
 
@@ -323,9 +325,13 @@ int main(int count, char **arguments)
             zoo.seed = strtoull(arguments[++i], NULL, 10);
         else if (!strcmp(arguments[i], "--diagnose")) zoo.diagnose = 1;
         else if (!strcmp(arguments[i], "--fault") && i + 1 < count) zoo.only = arguments[++i];
+        else if (!strcmp(arguments[i], "--inputs") && i + 1 < count) zoo.inputs = arguments[++i];
+        else if (!strcmp(arguments[i], "--per-fault") && i + 1 < count)
+            zoo.calls_per_fault = atoi(arguments[++i]);
         else {
-            fprintf(stderr,
-                    "usage: run [--quick] [--diagnose] [--fault NAME] [--calls N] [--seed S]\n");
+            fprintf(stderr, "usage: run [--quick] [--diagnose] [--fault NAME] [--calls N] "
+                            "[--per-fault N] [--seed S] "
+                            "[--inputs KIND]\n");
             return 2;
         }
     }

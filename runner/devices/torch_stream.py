@@ -139,6 +139,34 @@ def tensor_text(tensor, number):
     return text
 
 
+class Buffers:
+    """Memory for copies of tensors. Steps are alike, so what one has used fits the next; memory that is asked for
+    anew takes longer to come than to fill."""
+
+    LIMIT = 1 << 30
+
+    def __init__(self):
+        self.free, self.bytes = {}, 0
+
+    def take(self, size):
+        stack = self.free.get(size)
+        if not stack:
+            return torch.empty(size, dtype=torch.uint8)
+        self.bytes -= size
+        return stack.pop()
+
+    def give(self, tensors):
+        for size, data in tensors or ():
+            if type(data) is not bytes:
+                if self.bytes + size > self.LIMIT:
+                    self.free, self.bytes = {}, 0
+                self.bytes += size
+                self.free.setdefault(size, []).append(data)
+
+
+BUFFERS = Buffers()
+
+
 def typed(kind, value):
     return json.dumps({"type": kind, "value": value})
 
@@ -150,19 +178,17 @@ class Unrecordable(Exception):
 def taken(tensor):
     """The elements as they are now: (bytes, data of Item)."""
     tensor = tensor.detach()
+    if tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.resolve_conj().resolve_neg()
+    size = tensor.numel() * tensor.element_size()
+    if size >= SMALL:
+        buffer = BUFFERS.take(size)
+        buffer.view(tensor.dtype).view(tensor.shape).copy_(tensor)
+        return size, buffer
     if tensor.device.type != "cpu":
         tensor = tensor.to("cpu")
-        is_copy = True
-    else:
-        is_copy = False
-    if tensor.is_conj() or tensor.is_neg():
-        tensor, is_copy = tensor.resolve_conj().resolve_neg(), True
-    size = tensor.numel() * tensor.element_size()
-    if not tensor.is_contiguous():
-        tensor, is_copy = tensor.contiguous(), True
-    if size < SMALL:
-        return size, ctypes.string_at(tensor.data_ptr(), size) if size else b""
-    return size, tensor if is_copy else tensor.clone()
+    tensor = tensor.contiguous()
+    return size, ctypes.string_at(tensor.data_ptr(), size) if size else b""
 
 
 def encoded(value, tensors):
@@ -324,6 +350,7 @@ class Sender:
                 waited = time.monotonic() - start
             full = self.ended or (self.held_bytes and self.held_bytes + item.size > self.queue_bytes)
             if (full or self.spilled_bytes) and not self.spill(item):
+                BUFFERS.give(item.tensors)
                 self.dropped += 1
                 self.dropped_bytes += item.size
                 return waited
@@ -353,6 +380,7 @@ class Sender:
         except OSError:
             return False
         item.place = (self.file_end, length, len(head))
+        BUFFERS.give(item.tensors)
         item.tensors = item.entry = None
         self.file_end += length
         self.spilled_bytes += item.size
@@ -376,6 +404,10 @@ class Sender:
             left = len(self.waiting) + len(self.flying)
             self.dropped += left
         self.wake()
+        if not self.thread.is_alive():
+            for part in (self.wake_out, self.wake_in, self.file):
+                if part:
+                    part.close()
         return not left
 
     # on the thread of its own
@@ -508,6 +540,8 @@ class Sender:
         self.report(f"{item.name} is not sent: {type(error).__name__}: {error}")
 
     def release(self, item):
+        """The item has left the queue."""
+        BUFFERS.give(item.tensors)
         if item.place is None:
             self.held_bytes -= item.size
         else:

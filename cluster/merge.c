@@ -178,7 +178,8 @@ static struct status add_shards(struct merging *m)
         progress_show(&progress, clock_seconds());
     }
     progress_end(&progress);
-    return status.code ? status : finish_dump(m);
+    if (!status.code) status = finish_dump(m);
+    return status.code ? status : file_sync_system(m->request->options.out_path);
 }
 
 /* ---- the end ---------------------------------------------------------------------------- */

@@ -167,22 +167,26 @@ struct status merged_dump_begin(struct merged_dump *out, const struct plan *plan
                                 const char *directory)
 {
     *out = (struct merged_dump){ .plan = plan, .dump = dump, .is_open = true };
-    for (int i = 0; i < RESULT_RUN; i++) out->files[i] = NEW_FILE_NONE;
+    for (int i = 0; i < RESULT_FILES; i++) out->files[i] = NEW_FILE_NONE;
     TRY(result_files_paths(out->paths, directory, plan->timestamp));
     TRY(file_make_directories(directory));
-    for (int i = 0; i < RESULT_RUN; i++) TRY(new_file_create(&out->files[i], out->paths[i]));
+    for (int i = 0; i < RESULT_FILES; i++) TRY(new_file_create(&out->files[i], out->paths[i]));
     return status_ok();
 }
 
 static struct status write_record(struct merged_dump *merged)
 {
     struct arena arena = { 0 };
+    struct csv_buffer text = { 0 };
     const struct plan *plan = merged->plan;
     const char *told = path_join(&arena, plan->root, plan->dumps[merged->dump].path);
     struct status status = told ? run_about_add(&merged->record, told) : status_no_memory(0);
     if (!status.code && merged->device)
         status = run_record_add_about(&merged->record, "device", merged->device);
-    if (!status.code) status = run_record_write(&merged->record, merged->paths[RESULT_RUN]);
+    if (!status.code) status = run_record_print(&text, &merged->record);
+    if (!status.code)
+        status = file_write_all(&merged->files[RESULT_RUN].file, text.data, text.length);
+    csv_buffer_release(&text);
     arena_release(&arena);
     return status;
 }
@@ -190,7 +194,9 @@ static struct status write_record(struct merged_dump *merged)
 struct status merged_dump_finish(struct merged_dump *merged)
 {
     struct status status = write_record(merged);
-    for (int i = 0; i < RESULT_RUN; i++) status = new_file_end(&merged->files[i], status);
+    for (int i = 0; i < RESULT_FILES; i++)
+        if (!status.code) status = new_file_finish_later(&merged->files[i]);
+        else new_file_abandon(&merged->files[i]);
     run_record_release(&merged->record);
     memory_release(merged->device);
     merged->is_open = false;
@@ -200,7 +206,7 @@ struct status merged_dump_finish(struct merged_dump *merged)
 void merged_dump_abandon(struct merged_dump *merged)
 {
     if (!merged->is_open) return;
-    for (int i = 0; i < RESULT_RUN; i++)
+    for (int i = 0; i < RESULT_FILES; i++)
         if (merged->files[i].path) new_file_abandon(&merged->files[i]);
     run_record_release(&merged->record);
     memory_release(merged->device);

@@ -12,12 +12,12 @@
 struct merged_dump {
     const struct plan *plan;
     size_t dump;
-    char *paths[RESULT_FILES];         /* of its files; owned until they are taken */
-    struct new_file files[RESULT_RUN]; /* all but the run file */
-    struct run_record record;          /* of its first slice, as one of the whole dump */
-    char *device;  /* owned: what the devices of that slice call themselves; or NULL */
-    char core[64]; /* that the last slice was computed on */
-    size_t calls;  /* written */
+    char *paths[RESULT_FILES]; /* of its files; owned until they are taken */
+    struct new_file files[RESULT_FILES];
+    struct run_record record; /* of its first slice, as one of the whole dump */
+    char *device;             /* owned: what the devices of that slice call themselves; or NULL */
+    char core[64];            /* that the last slice was computed on */
+    size_t calls;             /* written */
     bool is_open;
 };
 
@@ -42,7 +42,7 @@ struct status merged_dump_begin(struct merged_dump *out, const struct plan *plan
 struct status merged_dump_add(struct merged_dump *merged, struct summary *summary,
                               const struct done_slice *done);
 
-/* Give the files their names. */
+/* Give the files their names. They are durable when the whole job has been synced. */
 struct status merged_dump_finish(struct merged_dump *merged);
 
 void merged_dump_abandon(struct merged_dump *merged);

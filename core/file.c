@@ -632,13 +632,29 @@ struct status file_sync_directory(const char *path)
     return status.code ? status : closed;
 }
 
+struct status file_sync_system(const char *path)
+{
+    struct file directory;
+    TRY(file_open_directory(&directory, path, FILES_TRUSTED));
+    int result = fault(FILE_SYNC, path, NULL) ? -1 : syncfs(directory.fd);
+    struct status status = result ? failed("sync", path) : status_ok();
+    struct status closed = file_close(&directory);
+    return status.code ? status : closed;
+}
+
+struct status file_rename_only(const char *from, const char *to)
+{
+    TRY(file_check_name(from));
+    TRY(file_check_name(to));
+    if (fault(FILE_RENAME, from, NULL) || rename(from, to)) return failed("rename", from);
+    return status_ok();
+}
+
 struct status file_rename(const char *from, const char *to)
 {
     char parent[PATH_LIMIT + 2];
 
-    TRY(file_check_name(from));
-    TRY(file_check_name(to));
-    if (fault(FILE_RENAME, from, NULL) || rename(from, to)) return failed("rename", from);
+    TRY(file_rename_only(from, to));
     parent_of(parent, sizeof parent, to);
     TRY(file_sync_directory(parent));
     parent_of(parent, sizeof parent, from);

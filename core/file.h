@@ -135,6 +135,9 @@ void file_unlock(const struct file *file);
 /* Replace `to` by `from`, atomically, and make the names durable (both directories synced). */
 struct status file_rename(const char *from, const char *to);
 
+/* The same without making the names durable. */
+struct status file_rename_only(const char *from, const char *to);
+
 struct status file_remove(const char *path);
 
 /* Remove an empty directory. */
@@ -142,6 +145,9 @@ struct status file_remove_directory(const char *path);
 
 /* Make the names in a directory durable. */
 struct status file_sync_directory(const char *path);
+
+/* Make everything durable that was written to the file system of a directory: for many files at once. */
+struct status file_sync_system(const char *directory);
 
 /* Create a directory and its missing parents with mode 0750; at most 16 of them. It is OK when
  * it exists, as a directory. */

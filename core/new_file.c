@@ -35,15 +35,25 @@ struct status new_file_create(struct new_file *out, const char *path)
     return status;
 }
 
-struct status new_file_finish(struct new_file *file)
+static struct status finish(struct new_file *file, struct status status,
+                            struct status (*rename_part)(const char *from, const char *to))
 {
-    struct status status = file_sync(&file->file);
     struct status closed = file_close(&file->file);
     if (!status.code) status = closed;
-    if (!status.code) status = file_rename(file->part, file->path);
+    if (!status.code) status = rename_part(file->part, file->path);
     if (status.code && file_exists(file->part)) (void)file_remove(file->part);
     release(file);
     return status;
+}
+
+struct status new_file_finish(struct new_file *file)
+{
+    return finish(file, file_sync(&file->file), file_rename);
+}
+
+struct status new_file_finish_later(struct new_file *file)
+{
+    return finish(file, status_ok(), file_rename_only);
 }
 
 void new_file_abandon(struct new_file *file)

@@ -20,6 +20,9 @@ struct status new_file_create(struct new_file *out, const char *path);
  * the part is removed. */
 struct status new_file_finish(struct new_file *file);
 
+/* The same, and durable only when whoever writes many files has synced them all (file_sync_system). */
+struct status new_file_finish_later(struct new_file *file);
+
 /* Drop what was written. */
 void new_file_abandon(struct new_file *file);
 

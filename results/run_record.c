@@ -9,7 +9,6 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/whole_file.h"
-#include "formats/csv.h"
 #include "formats/json_tree.h"
 
 struct status run_record_create(struct run_record *out)
@@ -112,15 +111,20 @@ const char *run_record_about(const struct run_record *record, const char *key)
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, key));
 }
 
+struct status run_record_print(struct csv_buffer *out, const struct run_record *record)
+{
+    char *json = cJSON_Print(record->object);
+    struct status status = json ? csv_append_bytes(out, json, strlen(json)) : status_no_memory(0);
+    if (!status.code) status = csv_append_bytes(out, "\n", 1);
+    cJSON_free(json);
+    return status;
+}
+
 struct status run_record_write(const struct run_record *record, const char *path)
 {
     struct csv_buffer text = { 0 };
-    char *json = cJSON_Print(record->object);
-
-    struct status status = json ? csv_append_bytes(&text, json, strlen(json)) : status_no_memory(0);
-    if (!status.code) status = csv_append_bytes(&text, "\n", 1);
+    struct status status = run_record_print(&text, record);
     if (!status.code) status = whole_file_write(path, text.data, text.length, READERS_GROUP);
-    cJSON_free(json);
     csv_buffer_release(&text);
     return status;
 }

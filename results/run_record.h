@@ -10,6 +10,7 @@
 
 #include "core/file.h"
 #include "core/status.h"
+#include "formats/csv.h"
 
 struct cJSON;
 
@@ -44,6 +45,9 @@ const char *run_record_text(const struct run_record *record, const char *key);
 
 /* A member of "about"; NULL when there is none. Lives as long as the record. */
 const char *run_record_about(const struct run_record *record, const char *key);
+
+/* Append the record as the text of its file. */
+struct status run_record_print(struct csv_buffer *out, const struct run_record *record);
 
 /* Write the record to `path`, whole or not at all: a file beside it is renamed. */
 struct status run_record_write(const struct run_record *record, const char *path);

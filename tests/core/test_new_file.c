@@ -70,6 +70,35 @@ START_TEST(a_leftover_of_this_process_is_replaced)
 }
 END_TEST
 
+static size_t syncs;
+
+static int count_syncs(enum file_operation operation, const char *path)
+{
+    (void)path;
+    syncs += operation == FILE_SYNC;
+    return 0;
+}
+
+/* Many files are synced at once: none of them alone, and all by one call. */
+START_TEST(files_that_are_synced_later_appear_at_once)
+{
+    struct new_file file;
+    write_file(in(&workspace, "result"), "old", 3);
+    syncs = 0;
+    file_fault = count_syncs;
+    begin(&file, "new");
+    ck_assert_int_eq(new_file_finish_later(&file).code, STATUS_OK);
+    ck_assert_uint_eq(syncs, 0);
+    ck_assert_int_eq(file_sync_system(workspace.path).code, STATUS_OK);
+    ck_assert_uint_eq(syncs, 1);
+    file_fault = NULL;
+    holds(in(&workspace, "result"), "new");
+    struct status status = file_sync_system(in(&workspace, "nowhere"));
+    ck_assert_int_ne(status.code, STATUS_OK);
+    ck_assert_msg(strstr(status.text, "nowhere"), "%s", status.text);
+}
+END_TEST
+
 START_TEST(a_folder_that_is_missing_is_named)
 {
     struct new_file file;
@@ -88,6 +117,7 @@ int main(void)
     tcase_add_test(tests, the_older_file_stays_until_the_end);
     tcase_add_test(tests, what_is_abandoned_leaves_nothing);
     tcase_add_test(tests, a_leftover_of_this_process_is_replaced);
+    tcase_add_test(tests, files_that_are_synced_later_appear_at_once);
     tcase_add_test(tests, a_folder_that_is_missing_is_named);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -1,6 +1,8 @@
 /* One table for both ways. */
 #include "cli/job_options.h"
 
+#include <stddef.h>
+
 #include "cli/options_write.h"
 #include "cli/run_option_rows.h"
 #include "cluster/job_paths.h"
@@ -35,7 +37,26 @@ struct status job_options_write(struct plan *plan, struct arena *arena,
 
 /* ---- copies ----------------------------------------------------------------------------- */
 
-static const char config_name[] = "config.json", thresholds_name[] = "thresholds.json";
+#define COPY(member, file)                                                              \
+    {                                                                                   \
+        offsetof(struct run_options, member), offsetof(struct told_files, member), file \
+    }
+
+/* Files that options name, and what their copies are called. */
+static const struct {
+    size_t option, told;
+    const char *name;
+} copies[] = {
+    COPY(config_path, "config.json"),
+    COPY(thresholds, "thresholds.json"),
+    COPY(budget, "budget.json"),
+};
+enum { N_COPIES = sizeof copies / sizeof *copies };
+
+static const char **text_at(void *values, size_t offset)
+{
+    return (const char **)(void *)((char *)values + offset);
+}
 
 static struct status copy_file(const char *directory, const char *name, const char *from,
                                struct file_policy policy)
@@ -43,7 +64,6 @@ static struct status copy_file(const char *directory, const char *name, const ch
     struct arena arena = { 0 };
     char *text = NULL;
     size_t bytes;
-    if (!from) return status_ok();
     const char *to = path_join(&arena, directory, name);
     struct status status = to ? file_read_text(&text, &bytes, from, policy) : status_no_memory(0);
     if (!status.code) status = whole_file_write(to, text, bytes, READERS_GROUP);
@@ -54,9 +74,12 @@ static struct status copy_file(const char *directory, const char *name, const ch
 
 struct status job_options_copy_files(const char *directory, const struct run_options *options)
 {
-    const struct file_policy policy = options->file_policy;
-    TRY(copy_file(directory, config_name, options->config_path, policy));
-    return copy_file(directory, thresholds_name, options->thresholds, policy);
+    struct run_options values = *options;
+    for (int i = 0; i < N_COPIES; i++) {
+        const char *from = *text_at(&values, copies[i].option);
+        if (from) TRY(copy_file(directory, copies[i].name, from, options->file_policy));
+    }
+    return status_ok();
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */
@@ -79,13 +102,17 @@ static struct status parse_options(struct job *job)
     return status_within(status, "%s/plan.json", file_shown(job->directory).text);
 }
 
-static struct status use_copy(const char **told, const char **path, struct job *job,
-                              const char *name)
+/* The copies in the place of what the plan was told of. */
+static struct status use_copies(struct job *job)
 {
-    *told = *path;
-    if (!*path) return status_ok();
-    *path = path_join(&job->arena, job->directory, name);
-    return *path ? status_ok() : status_no_memory(0);
+    for (int i = 0; i < N_COPIES; i++) {
+        const char **path = text_at(&job->options, copies[i].option);
+        *text_at(&job->told, copies[i].told) = *path;
+        if (!*path) continue;
+        *path = path_join(&job->arena, job->directory, copies[i].name);
+        if (!*path) return status_no_memory(0);
+    }
+    return status_ok();
 }
 
 struct status job_open(struct job *out, const char *directory, struct file_policy policy)
@@ -95,8 +122,7 @@ struct status job_open(struct job *out, const char *directory, struct file_polic
     if (!path) return status_no_memory(0);
     TRY(plan_read(&out->plan, &out->arena, path, policy));
     TRY(parse_options(out));
-    TRY(use_copy(&out->told_config, &out->options.config_path, out, config_name));
-    TRY(use_copy(&out->told_thresholds, &out->options.thresholds, out, thresholds_name));
+    TRY(use_copies(out));
     out->options.file_policy.trusted |= policy.trusted;
     return status_ok();
 }

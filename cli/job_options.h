@@ -5,6 +5,7 @@
 
 #include "cluster/plan_file.h"
 #include "core/arena.h"
+#include "runner/run_job.h"
 #include "runner/run_options.h"
 
 /* A job that is open; all zeros and released with job_close. */
@@ -13,7 +14,7 @@ struct job {
     const char *directory;
     struct plan plan;
     struct run_options options; /* of the plan; files that it has copies of are these */
-    const char *told_config, *told_thresholds; /* as the plan was told; or NULL */
+    struct told_files told;     /* as the plan was told */
 };
 
 /* Put the options into the plan. Texts go to `arena`. */

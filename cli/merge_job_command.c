@@ -80,8 +80,9 @@ static struct status merge(int *exit_status, struct job *job,
                                      .partial = options->partial };
     request.options.api_info = request.dump_root;
     request.options.out_path = options->out_path;
-    request.options.config_path = job->told_config;
-    request.options.thresholds = job->told_thresholds;
+    request.options.config_path = job->told.config_path;
+    request.options.thresholds = job->told.thresholds;
+    request.options.budget = job->told.budget;
     return merge_job(exit_status, &request);
 }
 

@@ -73,7 +73,8 @@ static struct status find_shard(size_t *out, const struct work_options *options,
                             "which shard? --shard I says it, or SLURM_ARRAY_TASK_ID or "
                             "JOB_COMPLETION_INDEX in the environment");
     if ((size_t)shard >= plan->n_shards)
-        return status_error(STATUS_BAD_ARGUMENT, "there is no shard %lld: the job has %zu, from 0",
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "there is no shard %lld: the job has %zu, numbered from 0",
                             (long long)shard, plan->n_shards);
     *out = (size_t)shard;
     return status_ok();
@@ -100,10 +101,8 @@ static struct status work(struct working *working, const struct work_options *op
     struct job *job = &working->job;
     struct work_request *request = &working->request;
     TRY(job_open(job, options->operands.items[0], options->run.file_policy));
-    *request = (struct work_request){ .job = job->directory,
-                                      .plan = &job->plan,
-                                      .told_config = job->told_config,
-                                      .told_thresholds = job->told_thresholds };
+    *request =
+        (struct work_request){ .job = job->directory, .plan = &job->plan, .told = job->told };
     TRY(find_shard(&request->shard, options, &job->plan));
     override(&job->options, &options->run);
     request->options = job->options;

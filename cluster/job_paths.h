@@ -1,7 +1,7 @@
 /* Where things lie in the directory of a job:
  *
  *     JOB/plan.json                      what the job is
- *     JOB/config.json, thresholds.json   copies of the files that -config and --thresholds named
+ *     JOB/config.json, thresholds.json, budget.json   copies of the files that options of these names named
  *     JOB/shards/3/attempt-*             what somebody has of shard 3, in the folders of its dumps
  *     JOB/shards/3/done                  all of it
  *     JOB/error_data                     tensors of failing calls (-save_error_data)

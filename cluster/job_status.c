@@ -187,8 +187,9 @@ void job_status_print(FILE *out, const struct job_status *status, const struct p
 {
     size_t waiting = plan->n_shards - status->done - status->begun;
     fprintf(out,
-            "shards  %zu of %zu done, %zu begun (%zu at work in the last minutes), %zu not begun\n",
-            status->done, plan->n_shards, status->begun, status->active, waiting);
+            "shards  %zu of %zu done, %zu begun (%zu of them active in the last %d minutes), %zu "
+            "waiting\n",
+            status->done, plan->n_shards, status->begun, status->active, ACTIVE_S / 60, waiting);
     fprintf(out, "calls   %zu of %zu done, %zu failing so far\n", status->calls_done,
             status->calls_all, status->failing);
     if (status->done < plan->n_shards) print_pace(out, status, now);

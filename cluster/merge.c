@@ -202,6 +202,7 @@ static struct status set_endings(struct merging *m)
 static struct status report(int *exit_status, struct merging *m)
 {
     char work[1000];
+    const char *error_data = job_path(&m->arena, m->request->job, "error_data");
     const struct plan *plan = m->plan;
     (void)snprintf(work, sizeof work,
                    "%s in %zu of %s, done on %s, %.3g s of one thread%s, backend %s, profile %s, "
@@ -223,6 +224,8 @@ static struct status report(int *exit_status, struct merging *m)
     /* Of the calls of earlier attempts nothing is known that is not in their rows. */
     if (m->resumed) m->summary.references = (struct reference_use){ .components = 0 };
     TRY(run_report_end(exit_status, &m->request->options, &totals));
+    if (error_data && directory_exists(error_data))
+        printf("\ntensors of failing calls: %s\n", error_data);
     return run_report_status(&m->request->options, &totals);
 }
 

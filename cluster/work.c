@@ -18,7 +18,6 @@
 #include "results/resume.h"
 #include "runner/environment.h"
 #include "runner/run.h"
-#include "runner/run_job.h"
 
 static const double look_every_s = 10; /* whether another copy has finished the shard */
 
@@ -97,8 +96,7 @@ static struct status set_options(struct work *work)
                                   .shard = request->shard,
                                   .timestamp = request->plan->timestamp,
                                   .error_data = job_path(&work->arena, request->job, "error_data"),
-                                  .config_path = request->told_config,
-                                  .thresholds = request->told_thresholds };
+                                  .told = request->told };
     if (!work->job.error_data) return status_no_memory(0);
     *o = request->options;
     o->api_info = request->dump_root;

@@ -6,6 +6,7 @@
 
 #include "cluster/plan_file.h"
 #include "core/status.h"
+#include "runner/run_job.h"
 #include "runner/run_options.h"
 
 struct work_request {
@@ -13,9 +14,9 @@ struct work_request {
     const struct plan *plan;
     size_t shard;
     const char *dump_root; /* where the dumps are */
-    /* Of the job and of this host; config_path and thresholds are the copies in the job. */
+    /* Of the job and of this host; the files that they name are the copies in the job. */
     struct run_options options;
-    const char *told_config, *told_thresholds; /* as `plan` was told; or NULL */
+    struct told_files told; /* as `plan` was told */
 };
 
 /* Do the shard, or what is left of it. OK also when another copy of the shard was faster, and whatever the

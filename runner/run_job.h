@@ -5,12 +5,17 @@
 
 #include <stddef.h>
 
+/* Files of which a job has copies, as its commands name them; NULL where there is none. */
+struct told_files {
+    const char *config_path, *thresholds, *budget;
+};
+
 struct run_job {
     const char *id;
     size_t shard;
     const char *timestamp;  /* in the names of the job's files */
     const char *error_data; /* where tensors of failing calls go when no configuration says */
-    const char *config_path, *thresholds; /* as commands in the results name them; or NULL */
+    struct told_files told; /* as commands in the results name them */
 };
 
 #endif

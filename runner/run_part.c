@@ -78,8 +78,9 @@ static struct run_options told_options(const struct run_part *part)
     struct run_options told = part->options;
     if (!told.job) return told;
     told.api_info = told.slice->told_path;
-    told.config_path = told.job->config_path;
-    told.thresholds = told.job->thresholds;
+    told.config_path = told.job->told.config_path;
+    told.thresholds = told.job->told.thresholds;
+    told.budget = told.job->told.budget;
     return told;
 }
 

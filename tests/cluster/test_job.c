@@ -149,6 +149,25 @@ START_TEST(options_hold_for_all_shards)
 }
 END_TEST
 
+/* So does the file of budgets; what makes one is a run of its own. */
+START_TEST(budgets_are_copied_into_the_job)
+{
+    struct workspace w = workspace_make();
+    make_dumps(&w);
+    succeeded(run_program(&w, "-api_info", "dumps/step0/rank0/dump.json", "-o", "learnt",
+                          "--profile", "strict", NULL));
+    succeeded(run_program(&w, "budget", "learn", "learnt", "-o", "budget.json", NULL));
+    succeeded(run_program(&w, "-api_info", "dumps", "-o", "one", "--profile", "strict", "--budget",
+                          "budget.json", NULL));
+    succeeded(run_program(&w, "plan", "dumps", "-o", "job", "--shards", "2", "--profile", "strict",
+                          "--budget", "budget.json", NULL));
+    remove(in(&w, "budget.json"));
+    work_all(&w, 2);
+    merged_as_one(&w);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* A dump.json alone is a job, too; its files lie in the output directory itself. */
 START_TEST(a_single_dump_is_cut_as_well)
 {
@@ -193,7 +212,7 @@ START_TEST(the_environment_names_the_shard)
     succeeded(run_program(&w, "work", "job", NULL));
     setenv("SLURM_ARRAY_TASK_ID", "3", 1);
     fails_with(run_program(&w, "work", "job", NULL), 2,
-               "there is no shard 3: the job has 3, from 0");
+               "there is no shard 3: the job has 3, numbered from 0");
     setenv("SLURM_ARRAY_TASK_ID", "x", 1);
     fails_with(run_program(&w, "work", "job", NULL), 2, "SLURM_ARRAY_TASK_ID is 'x'");
     unsetenv("SLURM_ARRAY_TASK_ID");
@@ -463,6 +482,7 @@ int main(void)
     tcase_add_loop_test(tests, shards_done_in_any_way_are_one_run, 0, 2);
     tcase_add_test(tests, duplicates_are_left_out_as_in_one_run);
     tcase_add_test(tests, options_hold_for_all_shards);
+    tcase_add_test(tests, budgets_are_copied_into_the_job);
     tcase_add_loop_test(tests, a_single_dump_is_cut_as_well, 0, 2);
     tcase_add_test(tests, dumps_may_lie_elsewhere);
     tcase_add_test(tests, the_environment_names_the_shard);

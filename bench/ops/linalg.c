@@ -168,16 +168,23 @@ static void cholesky_solve(struct call *call)
         factor->dtype);
 }
 
+/* Ones on the diagonal of rows x columns. */
+static struct node *ones_on_diagonal(struct tape *tape, int64_t rows, int64_t columns)
+{
+    struct node *eye = node_constant(tape, DT_NONE, 0, 3, (int64_t[]){ 1, rows, columns });
+    for (int64_t i = 0; !tape_failed(tape) && i < rows && i < columns; i++)
+        eye->value[i * columns + i] = 1;
+    return eye;
+}
+
 /* The triangle of a batch of matrices that a solver reads, its diagonal ones if `unitriangular`. */
 static struct node *triangle_read(struct call *call, struct node *batch)
 {
     struct tape *tape = call->tape;
     int side = call_bool(call, "upper") ? 1 : -1;
     if (!call_bool(call, "unitriangular")) return node_triangle(tape, batch, side, 0);
-    int64_t n = batch->shape[1], shape[3] = { 1, n, n };
-    struct node *eye = node_constant(tape, DT_NONE, 0, 3, shape);
-    for (int64_t i = 0; i < n && !tape_failed(tape); i++) eye->value[i * n + i] = 1;
-    return node_add(tape, node_triangle(tape, batch, side, side), eye);
+    return node_add(tape, node_triangle(tape, batch, side, side),
+                    ones_on_diagonal(tape, batch->shape[1], batch->shape[1]));
 }
 
 /* op(A) X = B for triangular A. Also returns A, as PyTorch's older function does. */
@@ -256,15 +263,6 @@ static void solution_and_factors(struct call *call)
     return_info(call, a);
 }
 
-static struct node *identity_like(struct tape *tape, const struct node *x)
-{
-    int64_t n = x->shape[1];
-    struct node *eye = node_constant(tape, x->dtype, 0, 3, x->shape);
-    for (size_t i = 0; !tape_failed(tape) && i < eye->n; i++)
-        eye->value[i] = i / (size_t)n % (size_t)n == i % (size_t)n;
-    return eye;
-}
-
 static void matrix_power(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -277,7 +275,9 @@ static void matrix_power(struct call *call)
         if (k & 1) result = result ? node_matmul(tape, result, false, base, false) : base;
         if (k > 1) base = node_matmul(tape, base, false, base, false);
     }
-    if (!result) result = node_add(tape, node_scale(tape, base, 0), identity_like(tape, base));
+    if (!result)
+        result = node_add(tape, node_scale(tape, base, 0),
+                          ones_on_diagonal(tape, base->shape[1], base->shape[1]));
     call_return_typed(call, with_leading(tape, result, x), x->dtype);
 }
 
@@ -297,6 +297,125 @@ static void lu_factor(struct call *call)
     return_lu(call, x);
     if (call->op->detail || (call->op->text && call_bool(call, call->op->text)))
         return_info(call, x);
+}
+
+/* ---- P L U ------------------------------------------------------------------------------------ */
+
+/* The row of A that comes to place i, for each matrix of a batch: what LAPACK's swaps of rows make. NULL
+ * after a failure. */
+static int64_t *row_order(struct call *call, const struct node *pivots, int64_t batch, int64_t rows)
+{
+    int64_t *order = tape_allocate(call->tape, (size_t)(batch * rows), sizeof *order);
+    if (!call_require(call, pivots->integer && batch > 0 && pivots->n % (size_t)batch == 0,
+                      "pivots are integers for each matrix"))
+        return NULL;
+    int64_t swaps = (int64_t)pivots->n / batch;
+    if (!call_require(call, swaps <= rows, "more pivots than rows")) return NULL;
+    for (int64_t b = 0; b < batch; b++) {
+        int64_t *own = order + b * rows;
+        for (int64_t i = 0; i < rows; i++) own[i] = i;
+        for (int64_t i = 0; i < swaps; i++) {
+            int64_t other = pivots->integer[b * swaps + i] - 1, kept = own[i];
+            if (!call_require(call, other >= 0 && other < rows, "pivot %lld of %lld rows",
+                              (long long)other + 1, (long long)rows))
+                return NULL;
+            own[i] = own[other];
+            own[other] = kept;
+        }
+    }
+    return order;
+}
+
+static struct node *permutation(struct call *call, const int64_t *order, int64_t batch,
+                                int64_t rows, enum dtype dtype)
+{
+    struct node *p = node_constant(call->tape, dtype, 0, 3, (int64_t[]){ batch, rows, rows });
+    for (int64_t i = 0; !tape_failed(call->tape) && i < batch * rows; i++)
+        p->value[(i / rows * rows + order[i]) * rows + i % rows] = 1;
+    return p;
+}
+
+struct factors {
+    struct node *lower, *upper; /* (batch, m, k) with ones on the diagonal, (batch, k, n) */
+};
+
+static struct factors factors_of(struct tape *tape, struct node *lu)
+{
+    int64_t m = lu->shape[1], n = lu->shape[2], k = m < n ? m : n;
+    struct node *left = node_slice(tape, lu, 2, 0, k, 1), *top = node_slice(tape, lu, 1, 0, k, 1);
+    return (struct factors){ node_add(tape, node_triangle(tape, left, -1, -1),
+                                      ones_on_diagonal(tape, m, k)),
+                             node_triangle(tape, top, 1, 0) };
+}
+
+static void return_part(struct call *call, struct node *part, const struct node *like, bool wanted)
+{
+    int64_t none = 0;
+    if (wanted) call_return_typed(call, with_leading(call->tape, part, like), like->dtype);
+    else call_return_typed(call, node_constant(call->tape, like->dtype, 0, 1, &none), like->dtype);
+}
+
+/* P, L and U of packed factors. */
+static void lu_unpack(struct call *call)
+{
+    struct node *x = call_tensor(call, "LU_data"), *pivots = call_tensor(call, "LU_pivots");
+    bool data = call_bool(call, "unpack_data"), swaps = call_bool(call, "unpack_pivots");
+    refuse_complex(call, x);
+    struct node *lu = as_batch(call, x), *p = lu;
+    if (tape_failed(call->tape)) return;
+    if (swaps) {
+        const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
+        if (!order) return;
+        p = permutation(call, order, lu->shape[0], lu->shape[1], x->dtype);
+    }
+    struct factors factors = factors_of(call->tape, lu);
+    return_part(call, p, x, swaps);
+    return_part(call, factors.lower, x, data);
+    return_part(call, factors.upper, x, data);
+}
+
+/* A = P L U. */
+static void lu(struct call *call)
+{
+    struct node *x = call_tensor(call, "A"), *pivots;
+    refuse_complex(call, x);
+    if (!call_require(call, call_bool(call, "pivot"),
+                      "factors without pivots are not in the catalogue"))
+        return;
+    struct node *lu = node_lu(call->tape, as_batch(call, x), &pivots);
+    if (tape_failed(call->tape)) return;
+    const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
+    if (!order) return;
+    struct factors factors = factors_of(call->tape, lu);
+    return_part(call, permutation(call, order, lu->shape[0], lu->shape[1], x->dtype), x, true);
+    return_part(call, factors.lower, x, true);
+    return_part(call, factors.upper, x, true);
+}
+
+/* X of A X = B, X A = B or A^T X = B, A by its factors: its inverse is U^-1 L^-1 P^T. text: the factors'
+ * name. */
+static void lu_solve(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, call->op->text), *b = call_tensor(call, "B");
+    struct node *pivots = call_tensor(call, "pivots");
+    refuse_complex(call, x);
+    struct node *lu = as_batch(call, x);
+    if (tape_failed(tape)) return;
+    const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
+    if (!order) return;
+    struct factors factors = factors_of(tape, lu);
+    struct node *p = permutation(call, order, lu->shape[0], lu->shape[1], DT_NONE);
+    struct node *inverse = node_matmul(tape, node_inverse(tape, factors.upper), false,
+                                       node_inverse(tape, factors.lower), false);
+    inverse = with_leading(tape, node_matmul(tape, inverse, false, p, true), x);
+    if (tape_failed(tape)) return;
+    if (call_bool(call, "adjoint"))
+        inverse = node_transpose(tape, inverse, inverse->rank - 2, inverse->rank - 1);
+    call_return_typed(call,
+                      call_bool(call, "left") ? compose_matmul(tape, inverse, b)
+                                              : compose_matmul(tape, b, inverse),
+                      dtype_promote(x->dtype, b->dtype));
 }
 
 /* A tolerance that drops singular values leaves another inverse than the exact one. */
@@ -552,6 +671,10 @@ const struct op ops_linalg[] = {
     { "linalg.lu_factor|lu_factor", TORCH, "(Tensor input, *, bool pivot=True)", lu_factor, 0, 0, NULL },
     { "linalg.lu_factor_ex|lu_factor_ex", TORCH, "(Tensor input, *, bool pivot=True, bool check_errors=False)", lu_factor, 0, 1, NULL },
     { "lu", TENSOR | TORCH, "(Tensor input, bool pivot=True, bool get_infos=False)", lu_factor, 0, 0, "get_infos" },
+    { "linalg.lu", TORCH, "(Tensor A, *, bool pivot=True)", lu, 0, 0, NULL },
+    { "lu_unpack", TORCH, "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", lu_unpack, 0, 0, NULL },
+    { "linalg.lu_solve", TORCH, "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False)", lu_solve, 0, 0, "LU" },
+    { "lu_solve", TENSOR | TORCH, "(Tensor B, Tensor LU_data, Tensor pivots, *, bool left=True, bool adjoint=False)", lu_solve, 0, 0, "LU_data" },
     { "pinverse|linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, Any rtol=None, Any atol=None)", pseudo_inverse, 0, 0, NULL },
     { "linalg.svdvals|svdvals", TORCH, "(Tensor input, *, str? driver=None)", svdvals, 0, 0, NULL },
     { "nuclear_norm", TORCH, "(Tensor input, bool keepdim=False)", nuclear_norm, 0, 0, NULL },

@@ -7,7 +7,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "goldens"))
 import torch
 from make import Goldens, fixed
 
-g = Goldens(__file__, limit=760_000)
+g = Goldens(__file__, limit=800_000)
 aten = torch.ops.aten
 f16, bf16, f32, f64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
 c64 = torch.complex64
@@ -293,6 +293,17 @@ call("_cholesky_solve_helper", g.normal(3, 2), torch.linalg.cholesky(positive_de
 differentiated("linalg_vector_norm", g.normal(3, 4), 3, [1], True)
 differentiated("linalg_inv_ex", a)
 differentiated("linalg_cholesky_ex", positive_definite(3))
+
+packed, pivots, _ = torch.linalg.lu_factor_ex(a)
+differentiated("linalg_lu", a)
+differentiated("lu_unpack", packed, pivots)
+call("lu_unpack", g.normal(4, 3), torch.tensor([3, 4, 3], dtype=torch.int32))
+call("lu_unpack", g.normal(2, 3), torch.tensor([2, 2], dtype=torch.int32), True, False)
+differentiated("linalg_lu_solve", packed, pivots, g.normal(2, 3, 2))
+differentiated("linalg_lu_solve", packed, pivots, g.normal(2, 4, 3), left=False)
+differentiated("linalg_lu_solve", packed, pivots, g.normal(2, 3, 2), adjoint=True)
+g.add("Torch.lu_solve", g.normal(2, 3, 2), packed, pivots)
+g.add("Tensor.lu_solve", g.normal(2, 3, 2), packed, pivots)
 
 # ---- lists --------------------------------------------------------------------------------------------------------------------
 def tensors(*dtypes):

@@ -132,6 +132,7 @@ static struct status take_frame(struct peer_session *s)
     if (!frame->is_intact) return refuse_damaged(s);
     if (peer_frame_is_stop(frame)) return stop(s);
     attendance_deliver(s->all->attendance, &s->attendant);
+    connection_prove(s->connection);
     if (peer_history_has(&s->history, &frame->numbers)) return answer(s, PEER_OK, &frame->numbers);
     return frame->body ? submit(s) : drop_oversized(s);
 }

@@ -49,6 +49,9 @@ void connection_resume(struct connection *connection);
 /* Send what is queued, then close; nothing is read any more. */
 void connection_end(struct connection *connection);
 
+/* It has shown that it is a client. When there are too many connections those that have not make room. */
+void connection_prove(struct connection *connection);
+
 /* End it at once, and log why. Its session is told, and released, before this returns. */
 void connection_fail(struct connection *connection, struct status why);
 

@@ -55,8 +55,10 @@ struct connection {
     bool waits;          /* its protocol had no room */
     bool is_eager;       /* in the list of those who need no event */
     bool wants_to_write; /* TLS does, in order to read */
+    bool is_proven;      /* its protocol knows it for a client */
     unsigned char *unsent;
     size_t unsent_start, unsent_end, unsent_capacity;
+    double opened_s;
     double since_s; /* of the phase, or of the last byte that was sent */
     struct connection *previous, *next;
     struct connection *next_eager;
@@ -227,6 +229,8 @@ void connection_end(struct connection *c)
     c->since_s = clock_seconds();
     be_eager(c);
 }
+
+void connection_prove(struct connection *c) { c->is_proven = true; }
 
 const char *connection_address(const struct connection *c) { return c->address; }
 
@@ -402,16 +406,18 @@ static void prepare_socket(int fd)
                          sizeof options[i].value);
 }
 
-/* The oldest of those who never sent anything makes room. */
-static bool displace_silent(struct server *server)
+/* The oldest of those that have not shown to be clients makes room. */
+static bool displace_unproven(struct server *server)
 {
     struct connection *oldest = NULL;
     for (struct connection *c = server->first; c; c = c->next)
-        if (c->phase <= PHASE_SILENT && (!oldest || c->since_s < oldest->since_s)) oldest = c;
+        if (!c->is_proven && c->phase <= PHASE_OPEN && (!oldest || c->opened_s < oldest->opened_s))
+            oldest = c;
     if (!oldest) return false;
     connection_fail(
         oldest,
-        status_error(STATUS_IO, "there are too many connections, and this one has sent nothing"));
+        status_error(STATUS_IO,
+                     "there are too many connections, and this one has not shown to be a client"));
     return true;
 }
 
@@ -436,7 +442,7 @@ static void add_connection(struct server *server, int fd, const struct sockaddr_
     }
     c->server = server;
     c->phase = server->options.tls ? PHASE_HANDSHAKE : PHASE_SILENT;
-    c->since_s = clock_seconds();
+    c->opened_s = c->since_s = clock_seconds();
     write_address(c->address, &port, from);
     prepare_socket(fd);
     c->next = server->first;
@@ -470,11 +476,11 @@ static void accept_new(struct server *server)
         socklen_t bytes = sizeof from;
         int fd = accept4(server->listener, (void *)&from, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-            if (displace_silent(server)) continue;
+            if (displace_unproven(server)) continue;
             pause_accepting(server);
         }
         if (fd < 0) return; /* nobody, or somebody who has gone again */
-        if (server->count >= SERVER_CONNECTIONS_MAX && !displace_silent(server))
+        if (server->count >= SERVER_CONNECTIONS_MAX && !displace_unproven(server))
             refuse(server, fd, &from, "there are too many connections");
         else add_connection(server, fd, &from);
     }

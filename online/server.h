@@ -14,7 +14,7 @@
 
 struct server;
 
-/* More are refused; of those that are there the ones that never sent anything make room. */
+/* More are refused; of those that are there the ones that have not shown to be clients make room. */
 enum { SERVER_CONNECTIONS_MAX = 2048, SERVER_PROTOCOLS_MAX = 4 };
 
 struct server_options {

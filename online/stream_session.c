@@ -144,6 +144,7 @@ static void attach(struct link *link, struct visitor *visitor, const struct stre
         visitor->link->is_over = true;
         connection_end(visitor->link->connection);
     }
+    connection_prove(link->connection);
     visitor->link = link;
     link->visitor = visitor;
     link->wants_stop = hello->flags & STREAM_WANTS_STOP;

@@ -29,6 +29,7 @@ struct status connection_send(struct connection *c, const void *bytes, size_t co
 }
 
 void connection_resume(struct connection *c) { c->resumed = true; }
+void connection_prove(struct connection *c) { (void)c; }
 void connection_end(struct connection *c) { c->ended = true; }
 void connection_fail(struct connection *c, struct status why)
 {

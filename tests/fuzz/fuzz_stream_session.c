@@ -77,6 +77,7 @@ struct status connection_send(struct connection *connection, const void *bytes, 
     assert(!stream_frame_read(&frame, bytes, 0).code);
     return status_ok();
 }
+void connection_prove(struct connection *connection) { (void)connection; }
 void connection_resume(struct connection *connection) { (void)connection; }
 void connection_end(struct connection *connection) { connection->ended = true; }
 const char *connection_address(const struct connection *connection)

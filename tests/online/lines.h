@@ -30,6 +30,7 @@ struct status connection_send(struct connection *connection, const void *bytes, 
     return status_ok();
 }
 
+void connection_prove(struct connection *connection) { (void)connection; }
 void connection_resume(struct connection *connection) { connection->resumed = true; }
 void connection_end(struct connection *connection) { connection->ended = true; }
 const char *connection_address(const struct connection *connection)

@@ -350,6 +350,33 @@ START_TEST(a_thousand_idle_connections_hold_up_nobody)
 }
 END_TEST
 
+/* More connections than there may be, each with half a frame: the oldest of them make room, clients do not. */
+START_TEST(floods_displace_no_clients)
+{
+    enum { FLOOD = SERVER_CONNECTIONS_MAX + 50 };
+    static int fds[FLOOD];
+    struct rlimit limit;
+    struct one o;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < 2 * FLOOD + 100) return;
+    one_start(&o);
+    send_record(o.fd, 0);
+    client_expect(o.fd, "OK___", 0);
+    for (int i = 0; i < FLOOD; i++) {
+        fds[i] = client_connect(&o.l);
+        (void)client_send(fds[i], "\0\0\0", 3);
+    }
+    work(&o.l, 3);
+    send_record(o.fd, 1);
+    client_expect(o.fd, "OK___", 1);
+    ck_assert(loopback_says(&o.l, "there are too many connections"));
+    for (int i = 0; i < FLOOD; i++) close(fds[i]);
+    one_stop(&o);
+}
+END_TEST
+
 /* One byte now and then of ten clients; another one is served between any two of them. */
 START_TEST(slow_senders_hold_up_nobody)
 {
@@ -486,6 +513,7 @@ int main(void)
     tcase_add_test(tcase, announced_bodies_take_no_memory);
     tcase_add_test(tcase, bodies_wait_for_memory);
     tcase_add_test(tcase, a_thousand_idle_connections_hold_up_nobody);
+    tcase_add_test(tcase, floods_displace_no_clients);
     tcase_add_test(tcase, slow_senders_hold_up_nobody);
     tcase_add_test(tcase, scans_and_garbage_end_nothing);
     tcase_add_test(tcase, who_does_not_read_answers_is_not_read);

@@ -65,7 +65,8 @@ static inline bool capture_has_known_checksums(const cJSON *expect)
 #ifdef PROBE_HAS_OPENSSL
     return expect != NULL;
 #else
-    return !strcmp(cJSON_GetObjectItem(expect, "checksum")->valuestring, "crc");
+    const cJSON *checksum = cJSON_GetObjectItem(expect, "checksum");
+    return checksum && !strcmp(checksum->valuestring, "crc");
 #endif
 }
 

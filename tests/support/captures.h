@@ -66,7 +66,7 @@ static inline bool capture_has_known_checksums(const cJSON *expect)
     return expect != NULL;
 #else
     const cJSON *checksum = cJSON_GetObjectItem(expect, "checksum");
-    return checksum && !strcmp(checksum->valuestring, "crc");
+    return cJSON_IsString(checksum) && !strcmp(checksum->valuestring, "crc");
 #endif
 }
 

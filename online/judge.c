@@ -29,6 +29,7 @@ enum {
     DECODED_MOST = 64 << 20,
     SYNC_EVERY_S = 2,
     RETRY_AFTER_S = 1, /* when rows cannot be written */
+    APIS_MOST = 65536, /* each of which the summary knows: clients name them */
     PATIENCE_S = 10,   /* with that, at the end */
 };
 
@@ -306,6 +307,12 @@ static void refuse_rank(struct judge *judge, struct queued_record *record)
     record->reason = status;
 }
 
+static struct status summarise(struct judge *judge, const struct queued_record *record)
+{
+    bool named = record->name && judge->summary.api_names.count < APIS_MOST;
+    return summary_add(&judge->summary, &record->outcome, named ? record->name : "Other.APIs.0", 0);
+}
+
 /* Rows, counts, and the news of them. False when the judge is over. */
 static bool commit(struct judge *judge, struct queued_record *record)
 {
@@ -313,9 +320,7 @@ static bool commit(struct judge *judge, struct queued_record *record)
     if (record->outcome.fatal.code) return false;
     refuse_rank(judge, record);
     if (!write_with_patience(judge, record)) return false;
-    if (record->fate == RECORD_JUDGED)
-        status =
-            summary_add(&judge->summary, &record->outcome, record->name ? record->name : "", 0);
+    if (record->fate == RECORD_JUDGED) status = summarise(judge, record);
     pthread_mutex_lock(&judge->lock);
     if (!status.code)
         status = judge_live_add(&judge->live, record, verdict_of(record), clock_seconds());

@@ -41,9 +41,11 @@ static struct status count_in_cell(struct judge_live *live, int64_t rank, int64_
                                    enum verdict verdict)
 {
     size_t at = live->last;
+    live->totals.calls[verdict]++;
     if (at >= live->n_cells || order(&live->cells[at], rank, step))
         at = find_place(live, rank, step);
     if (at == live->n_cells || order(&live->cells[at], rank, step)) {
+        if (live->n_cells == LIVE_CELLS_MOST) return status_ok();
         TRY(make_room(live));
         memmove(&live->cells[at + 1], &live->cells[at], (live->n_cells - at) * sizeof *live->cells);
         live->cells[at] = (struct judge_cell){ .rank = rank, .step = step };
@@ -51,7 +53,6 @@ static struct status count_in_cell(struct judge_live *live, int64_t rank, int64_
     }
     live->cells[at].calls[verdict]++;
     live->last = at;
-    live->totals.calls[verdict]++;
     return status_ok();
 }
 

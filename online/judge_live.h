@@ -6,7 +6,8 @@
 #include "online/rank_files.h"
 #include "online/record_queue.h"
 
-enum { LIVE_LATENCIES = 256, LIVE_SECONDS = 10 };
+/* Steps are numbers that clients send: no more cells are kept than a person could look at, and the totals have all. */
+enum { LIVE_LATENCIES = 256, LIVE_SECONDS = 10, LIVE_CELLS_MOST = 16384 };
 
 /* All zeros, with `started_s`, is nothing yet. */
 struct judge_live {

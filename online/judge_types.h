@@ -50,7 +50,7 @@ struct judge_submission {
 
 enum { JUDGE_NAME_BYTES = 160, JUDGE_SENTENCE_BYTES = 320 };
 
-/* Calls of one rank and step by their verdict. */
+/* Calls of one rank and step by their verdict; there are cells for the first 16384 ranks and steps. */
 struct judge_cell {
     int64_t rank, step;
     uint64_t calls[VERDICT_SKIP + 1]; /* by the worst verdict of their rows */

@@ -6,6 +6,7 @@
 #include "formats/dump_write.h"
 #include "online/captures.h"
 #include "online/judge.h"
+#include "online/judge_live.h"
 #include "results/details_file.h"
 #include "support/suite.h"
 #include "support/workspace.h"
@@ -579,6 +580,23 @@ START_TEST(ranks_that_nobody_named_are_limited)
 }
 END_TEST
 
+/* A client that counts steps as it likes does not fill the memory: totals have what cells have not. */
+START_TEST(steps_are_limited)
+{
+    struct judge_live live = { .started_s = 0 };
+    struct rank_entry entry = { .verdict = VERDICT_PASS };
+    for (int64_t step = 20000; step-- > 0;) {
+        entry.step = step;
+        ck_assert_int_eq(judge_live_add_earlier(&live, 0, &entry).code, STATUS_OK);
+    }
+    ck_assert_uint_eq(live.n_cells, LIVE_CELLS_MOST);
+    ck_assert_uint_eq(live.totals.calls[VERDICT_PASS], 20000);
+    for (size_t i = 1; i < live.n_cells; i++)
+        ck_assert_int_lt(live.cells[i - 1].step, live.cells[i].step);
+    judge_live_release(&live);
+}
+END_TEST
+
 /* ---- a full disk ----------------------------------------------------------------------------- */
 
 static _Atomic int writes_left; /* that succeed; below 0: all do */
@@ -696,6 +714,7 @@ int main(void)
     tcase_add_test(tests, calls_in_place_are_judged_where_their_inputs_are_known);
     tcase_add_test(tests, memory_layout_is_not_judged);
     tcase_add_test(tests, ranks_that_nobody_named_are_limited);
+    tcase_add_test(tests, steps_are_limited);
     tcase_add_loop_test(tests, a_full_disk_delays_rows, 0, 4);
     tcase_add_test(tests, progress_and_reports_tell_what_was_judged);
     suite_add_tcase(suite, tests);

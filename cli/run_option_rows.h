@@ -71,6 +71,9 @@
               "results rounded after every step), ftz (float32 subnormals may be 0), " \
               "fast-math:FUNCTION=ULP (an error of so many ulp in that function: fast-math:exp=8). The " \
               "evidence says which rows needed one. --thresholds takes them per API." }, \
+    { { "repeat" }, OPTION_INTEGER, AT(runs), "N", .minimum = 1, .maximum = 1000, \
+      .help = "Run every call N times on the device and say of each row how many elements are not the same " \
+              "bits every time, and by how much. The first result is judged." }, \
     { { "inputs" }, OPTION_CHOICE, AT(inputs), "KIND", .choices = input_source_names, \
       .help = "Where inputs come from. recorded (default): the tensors of the dump, drawn within the recorded range " \
               "where it has none. random: drawn in any case. hard: drawn so that kernels are likely to go wrong: " \

@@ -203,6 +203,8 @@ struct status summary_add(struct summary *summary, const struct case_outcome *ou
     count_call(summary, outcome->forward, outcome->backward);
     reference_use_add(&summary->references, &outcome->references);
     summary->internal_errors += outcome->internal_error;
+    summary->unstable_rows += outcome->unstable_rows;
+    summary->unstable_calls += outcome->unstable_rows > 0;
     api->calls++;
     for (size_t i = 0; i < outcome->n_notes; i++) {
         const struct row_note *note = &outcome->notes[i];
@@ -294,6 +296,16 @@ static void print_references(FILE *out, const struct summary *summary)
     if (use->costly_outputs)
         fprintf(out, "  %s had more than a thousandth recomputed\n",
                 quantity_of(use->costly_outputs, "output").text);
+}
+
+/* Of calls that were run several times. */
+static void print_unstable(FILE *out, const struct summary *summary)
+{
+    if (!summary->unstable_rows) return;
+    fprintf(out, "\nrun-to-run differences%s: %s of ", part_of(summary->earlier),
+            quantity_of(summary->unstable_rows, "row").text);
+    fprintf(out, "%s; the details say of how many elements\n",
+            quantity_of(summary->unstable_calls, "call").text);
 }
 
 /* Texts of the dump or of a device; control characters in them could rule the terminal. */
@@ -437,6 +449,7 @@ void summary_print(FILE *out, const struct summary *summary, const char *repeat,
 {
     print_counts(out, summary, color);
     print_references(out, summary);
+    print_unstable(out, summary);
     print_failing(out, summary, repeat);
     print_reasons(out, summary);
 }

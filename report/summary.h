@@ -54,7 +54,8 @@ struct summary {
     struct skip_reason reasons[SUMMARY_REASONS]; /* by number in `reason_keys` */
     size_t other_reasons;                        /* rows of more kinds than that */
     size_t internal_errors;
-    struct reference_use references; /* of this part of the run */
+    size_t unstable_rows, unstable_calls; /* of which a repeated call gave different bits */
+    struct reference_use references;      /* of this part of the run */
 };
 
 /* Add the outcome of call `name`; `dump` is its place in summary->tree, 0 without a tree. */

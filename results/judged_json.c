@@ -143,6 +143,15 @@ static void add_metrics(bool *ok, cJSON *object, const struct judged *judged)
     add_histogram(ok, object, metrics);
 }
 
+static void add_repeats(bool *ok, cJSON *object, const struct run_difference *repeats)
+{
+    cJSON *item = add_object(ok, object, "repeats");
+    if (!item) return;
+    add_number(ok, item, "runs", (double)repeats->runs);
+    add_number(ok, item, "elements that differ", (double)repeats->differing);
+    add_number(ok, item, "largest difference ulp", repeats->largest_ulp);
+}
+
 struct status judged_json_add_evidence(cJSON *object, const struct judged *judged)
 {
     bool ok = true;
@@ -158,6 +167,7 @@ struct status judged_json_add_evidence(cJSON *object, const struct judged *judge
         add_number(&ok, evidence, "recomputed", (double)judged->recomputed);
         add_metrics(&ok, evidence, judged);
     }
+    if (judged->repeats.runs) add_repeats(&ok, evidence, &judged->repeats);
     if (judged->allowance) add_text(&ok, evidence, "allowance", judged->allowance);
     if (judged->signature) add_text(&ok, evidence, "signature", judged->signature);
     if (judged->places) add_text(&ok, evidence, "where", judged->places);

@@ -92,6 +92,7 @@ void case_outcome_clear(struct case_outcome *outcome)
     csv_buffer_clear(&outcome->evidence);
     outcome->fatal = status_ok();
     outcome->internal_error = false;
+    outcome->unstable_rows = 0;
     outcome->forward = outcome->backward = VERDICT_BLANK;
     outcome->references = (struct reference_use){ .components = 0 };
     outcome->times = (struct stage_times){ .inputs_s = 0 };

@@ -46,6 +46,7 @@ struct case_outcome {
     bool internal_error; /* a promise of ours was broken: a SKIP row, and exit status 4 */
     struct csv_buffer details, result, evidence;
     enum verdict forward, backward;
+    size_t unstable_rows; /* that were not the same in all runs of the call */
     struct row_note *notes;
     size_t n_notes, notes_capacity;
     struct reference_use references;

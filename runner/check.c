@@ -14,6 +14,7 @@
 #include "runner/environment.h"
 #include "runner/error_data.h"
 #include "runner/precision.h"
+#include "runner/repeats.h"
 #include "standards/error_model.h"
 #include "standards/judge_places.h"
 #include "standards/row_layout.h"
@@ -29,6 +30,7 @@ struct call {
     struct generate_notes inputs;
     struct bench *bench;
     struct device_result got;
+    struct repeats repeats;
     struct bench_output *gradients; /* of the reference, when there were any */
     size_t n_gradients;
     size_t diagnosis_bytes; /* reserved for looking into rows that fail; 0: none is */
@@ -59,6 +61,7 @@ static void forget_call(struct check *k)
     k->call.inputs.count = 0;
     k->call.bench = NULL;
     k->call.got = (struct device_result){ 0 };
+    k->call.repeats = (struct repeats){ .count = { 0 } };
     k->call.gradients = NULL;
     k->call.n_gradients = 0;
     k->rows.message[0] = k->rows.message[1] = NULL;
@@ -157,9 +160,29 @@ static struct status hold_to_budget(struct judged *judged, struct check *k, bool
     return budget_judge(judged, k->arena, setup->row_budget, &key);
 }
 
+/* What a device returned the other times, where it should have been the same. */
+static struct status tell_repeats(struct judged *judged, struct check *k, bool backward,
+                                  size_t index)
+{
+    const struct repeats *repeats = &k->call.repeats;
+    if (index >= repeats->count[backward]) return status_ok();
+    const struct run_difference *d = &repeats->of[backward][index];
+    judged->repeats = *d;
+    if (!d->differing) return status_ok();
+    k->rows.out->unstable_rows++;
+    char *message = arena_format(
+        k->arena,
+        "%sDiffers from run to run: %zu of %zu elements in %zu runs, by up to %.3g "
+        "ulp.\n",
+        judged->cells[COLUMN_MESSAGE], d->differing, d->elements, d->runs, d->largest_ulp);
+    if (!message) return status_no_memory(0);
+    judged->cells[COLUMN_MESSAGE] = message;
+    return status_ok();
+}
+
 /* One output or gradient against its reference. */
-static struct status judge_row(struct check *k, bool backward, struct bench_output *output,
-                               const struct value *got)
+static struct status judge_row(struct check *k, bool backward, size_t index,
+                               struct bench_output *output, const struct value *got)
 {
     struct wanted want = { 0 };
     struct judged judged;
@@ -183,6 +206,7 @@ static struct status judge_row(struct check *k, bool backward, struct bench_outp
     struct judge_request request = call_rows_request(&k->rows, &subject, backward, returned);
     TRY(judge_output(&judged, k->arena, &request, &want, got));
     TRY(hold_to_budget(&judged, k, backward));
+    if (output->kind != BENCH_OUTPUT_RANDOM) TRY(tell_repeats(&judged, k, backward, index));
     if (!backward) TRY(measure_rounding(&judged, k, output, got));
     if (output->kind == BENCH_OUTPUT_TENSOR && got->kind == VALUE_TENSOR)
         TRY(judge_places(&judged, k->arena, &output->reference, got->tensor.tensor));
@@ -216,6 +240,9 @@ static struct status run_device(struct check *k)
     if (waits) return_slot(k->setup);
     struct status status =
         device->class->run(device, &call->got, k->arena, &call->c, call->c.has_backward);
+    if (!status.code)
+        status =
+            repeats_run(&call->repeats, k->arena, device, &call->c, &call->got, k->setup->runs);
     if (waits) take_slot(k->setup);
     (void)environment_restore_arithmetic();
     return status;
@@ -233,7 +260,7 @@ static struct status judge_forward(struct check *k)
                              "Bench output is None, skip this test.");
     for (size_t i = 0; i < expected; i++) {
         if (i < returned) {
-            TRY(judge_row(k, false, bench_output(call->bench, i),
+            TRY(judge_row(k, false, i, bench_output(call->bench, i),
                           &call->got.outputs.list.items[i]));
         } else {
             char text[96];
@@ -298,7 +325,7 @@ static struct status judge_gradients(struct check *k)
         if (got->kind == VALUE_NONE && call->gradients[i].kind != BENCH_OUTPUT_NONE)
             TRY(add_plain_row(k, true, VERDICT_SKIP, CAUSE_NO_GRADIENT,
                               "The device has no gradient for this argument."));
-        else TRY(judge_row(k, true, &call->gradients[i], got));
+        else TRY(judge_row(k, true, i, &call->gradients[i], got));
     }
     return status_ok();
 }

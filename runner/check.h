@@ -36,8 +36,9 @@ struct check_setup {
     double diagnose_budget_s;            /* for each row that fails; 0: none is looked into */
     const struct error_data *error_data; /* NULL: failing tensors are not saved */
     struct call_watch watch;             /* all zeros: nobody */
-    const struct budget *row_budget; /* that rows are held to, or NULL */
-    const char *backend;             /* whose budget it is */
+    int64_t runs;                        /* of every call on the device */
+    const struct budget *row_budget;     /* that rows are held to, or NULL */
+    const char *backend;                 /* whose budget it is */
     struct memory_budget *budget;
     sem_t *compute_slots; /* one per core: more threads than that only wait for devices */
 };

@@ -151,6 +151,7 @@ struct check_setup checkers_setup(struct checkers *checkers, const struct run_op
                       .source = input_source_from_name(options->inputs),
                       .keep_recorded = !checkers->class->alter_inputs ||
                                        !inputs->framework->alters_inputs },
+        .runs = options->runs,
         .row_budget = inputs->budget,
         .backend = inputs->backend,
         .budget = &checkers->budget,

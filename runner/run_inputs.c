@@ -98,6 +98,7 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
     }
     TRY(describe_modes(record, o));
     TRY(run_record_add_number(record, "seed", (double)o->seed));
+    if (o->runs > 1) TRY(run_record_add_number(record, "repeat", (double)o->runs));
     if (input_source_from_name(o->inputs) != INPUTS_RECORDED)
         TRY(run_record_add_text(record, "inputs", o->inputs));
     if (evidence_extent_from_name(o->evidence) != EVIDENCE_ALL)

@@ -41,6 +41,7 @@ struct run_options {
     const char *framework;   /* of -f; NULL: the dump's own */
     const char *backend;     /* NULL: what the framework's pre-check tests */
     int64_t seed;
+    int64_t runs;           /* of every call on the device; 0 is 1 */
     const char *inputs;     /* "random", "hard"; "recorded" or NULL: as the dump has them */
     uint64_t memory_bytes;  /* 0: 60 % of what is free */
     const char *profile;    /* NULL: the default one */

@@ -41,6 +41,13 @@ struct judged_limit {
 /* Most comparisons of one row; the error model makes the most, five. */
 enum { JUDGED_LIMITS = 12 };
 
+/* Results of the same call run several times, bit by bit. All zeros: it was run once. */
+struct run_difference {
+    size_t runs, elements;
+    size_t differing;   /* elements that were not the same in all runs */
+    double largest_ulp; /* between the first run and another */
+};
+
 struct judged {
     enum verdict verdict;
     const char *cells[COLUMN_COUNT]; /* never NULL; " " when blank */
@@ -65,6 +72,7 @@ struct judged {
     const char *allowance;
     /* The short format of factors that the errors are the signature of, or NULL (judge_signature.h). */
     const char *signature;
+    struct run_difference repeats;
     struct findings findings; /* of a row that fails, set by who diagnosed it */
     /* All comparisons that were made, in order, for the evidence. */
     struct judged_limit limits[JUDGED_LIMITS];

@@ -34,13 +34,20 @@ struct status evaluation_open(struct evaluation *evaluation)
     return status_ok();
 }
 
-/* Does the call work in float64? */
+/* Does the call work in float64? A 0-d tensor is a number beside tensors of other floats, which decide: so
+ * autograd passes on a Python number. */
 static bool works_wide(const struct call *call)
 {
+    bool wide = false, number = false, narrow = false;
     for (size_t i = 0; i < call->arguments.leaf_count; i++) {
         const struct tensor *tensor = call->arguments.leaves[i].value->tensor.tensor;
-        if (tensor && (tensor->dtype == DT_F64 || tensor->dtype == DT_C128)) return true;
+        if (!tensor || dtype_info(tensor->dtype)->kind < KIND_FLOAT) continue;
+        bool is_wide = tensor->dtype == DT_F64 || tensor->dtype == DT_C128;
+        if (!tensor->rank) number = number || is_wide;
+        else if (is_wide) wide = true;
+        else narrow = true;
     }
+    if (wide || (number && !narrow)) return true;
     const struct value *outputs = &call->api_case->outputs;
     const struct value *first =
         outputs->kind == VALUE_LIST && outputs->list.count ? outputs->list.items : NULL;

@@ -219,6 +219,18 @@ void node_round(struct tape *tape, struct node *node)
 
 /* ---- leaves ------------------------------------------------------------------------------ */
 
+/* A kernel that computes in float has a number rounded to float; one that rounds between its steps has it
+ * rounded to its dtype. Short numbers are the same in both. */
+static void round_number(struct tape *tape, struct node *node, double value)
+{
+    double unit = tape->stage > 0 ? tape->stage : tape->unit, scale = 1;
+    bool model = tape_is_model(tape) && !tape->wide && isfinite(value) && value != 0;
+    if (model) scale = ldexp(1, ilogb(value)) * 2 * unit;
+    if (!model || tape_failed(tape) || rint(value / scale) * scale == value) return;
+    node->relative = unit;
+    node->staged = tape->stage > 0;
+}
+
 struct node *node_leaf(struct tape *tape, const struct tensor *tensor, bool tracked)
 {
     struct tensor *dense = tape_allocate(tape, 1, sizeof *dense);
@@ -252,6 +264,11 @@ struct node *node_leaf(struct tape *tape, const struct tensor *tensor, bool trac
     if (tape_failed(tape)) return tape_failure(tape);
     node->source = dense;
     node->tracked = tracked;
+    if (dtype == DT_F64 && !dense->rank) { /* a number, where the call does not work in float64 */
+        double value;
+        dtype_to_double(&value, dense->data, dtype, 1);
+        round_number(tape, node, value);
+    }
     return node;
 }
 
@@ -301,14 +318,7 @@ struct node *node_integer_constant(struct tape *tape, enum dtype dtype, int64_t 
 struct node *node_scalar(struct tape *tape, double value)
 {
     struct node *node = node_constant(tape, DT_NONE, value, 0, NULL);
-    /* A kernel that computes in float has the number rounded to float; one that rounds between its steps has
-     * it rounded to its dtype. Short numbers are the same in both. */
-    double unit = tape->stage > 0 ? tape->stage : tape->unit, scale = 1;
-    bool model = tape_is_model(tape) && !tape->wide && isfinite(value) && value != 0;
-    if (model) scale = ldexp(1, ilogb(value)) * 2 * unit;
-    if (!model || tape_failed(tape) || rint(value / scale) * scale == value) return node;
-    node->relative = unit;
-    node->staged = tape->stage > 0;
+    round_number(tape, node, value);
     return node;
 }
 

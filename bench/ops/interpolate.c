@@ -97,17 +97,44 @@ static bool nearest_sources(struct node *index, const struct sizes *sizes, const
     return agree;
 }
 
+/* In a model: all dimensions at once, as a kernel adds the gradients of a cell in any order. */
+static struct node *nearest_at_once(struct tape *tape, struct node *x, const struct sizes *sizes,
+                                    struct node *const *index)
+{
+    int64_t shape[TENSOR_MAX_RANK], planes = x->shape[0] * x->shape[1];
+    size_t n = (size_t)planes;
+    memcpy(shape, x->shape, sizeof shape);
+    for (int k = 0; k < sizes->dims; k++) {
+        shape[k + 2] = sizes->out[k];
+        n *= (size_t)sizes->out[k];
+    }
+    int64_t *map = tape_allocate(tape, n, sizeof *map);
+    for (size_t i = 0; map && i < n; i++) {
+        size_t rest = i;
+        int64_t at = 0, stride = 1;
+        for (int k = sizes->dims - 1; k >= 0; k--) {
+            at += index[k]->integer[rest % (size_t)sizes->out[k]] * stride;
+            rest /= (size_t)sizes->out[k];
+            stride *= x->shape[k + 2];
+        }
+        map[i] = at + (int64_t)rest * stride;
+    }
+    return map ? node_gather(tape, x, x->rank, shape, map, 0) : x;
+}
+
 static struct node *nearest_in(struct call *call, struct node *x, const struct sizes *sizes,
                                bool exact, bool single, bool *agree)
 {
+    struct node *index[TENSOR_MAX_RANK];
+    bool at_once = tape_is_model(call->tape) && call->tape->stage == 0 && sizes->dims > 1;
     *agree = true;
     for (int k = 0; k < sizes->dims; k++) {
-        struct node *index = node_new_integer(call->tape, DT_I64, 1, &sizes->out[k]);
-        if (tape_failed(call->tape)) break;
-        *agree = nearest_sources(index, sizes, x, k, exact, single) && *agree;
-        x = node_index_select(call->tape, x, k + 2, index);
+        index[k] = node_new_integer(call->tape, DT_I64, 1, &sizes->out[k]);
+        if (tape_failed(call->tape)) return x;
+        *agree = nearest_sources(index[k], sizes, x, k, exact, single) && *agree;
+        if (!at_once) x = node_index_select(call->tape, x, k + 2, index[k]);
     }
-    return x;
+    return at_once ? nearest_at_once(call->tape, x, sizes, index) : x;
 }
 
 /* How many elements of y the device does not have. */

@@ -154,13 +154,18 @@ static void logits_backward(struct tape *tape, struct node *node, struct node *c
                             const void *parameters)
 {
     struct node *x = node->inputs[1], *t = node->inputs[2];
+    struct node *one = node_constant(tape, DT_NONE, 1, x->rank, x->shape);
     (void)parameters;
-    if (x->tracked)
-        gradient_pass(tape, x, cotangent, node_subtract(tape, node_apply(tape, "sigmoid", x), t));
-    if (t->tracked)
-        gradient_pass(tape, t, cotangent,
-                      node_subtract(tape, node_apply(tape, "softplus", node_negate(tape, x)),
-                                    node_apply(tape, "softplus", x)));
+    if (x->tracked) {
+        struct node *slope = node_subtract(tape, node_apply(tape, "sigmoid", x), t);
+        /* (1 - t) sigmoid(x) - t sigmoid(-x), say: absolute errors */
+        gradient_pass(tape, x, cotangent, node_model_error(tape, slope, one, 8));
+    }
+    if (t->tracked) {
+        struct node *slope = node_subtract(tape, node_apply(tape, "softplus", node_negate(tape, x)),
+                                           node_apply(tape, "softplus", x));
+        gradient_pass(tape, t, cotangent, node_model_error(tape, slope, x, 2));
+    }
 }
 
 /* The formula that kernels use, which cancels where the loss is small and whose gradient is sigmoid(x) - t:

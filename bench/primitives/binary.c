@@ -15,6 +15,7 @@
 #include "bench/tape/enclosure.h"
 #include "bench/tape/promotion.h"
 #include "core/kernel_modes.h"
+#include "core/log_gamma.h"
 #include "core/vectorize.h"
 
 /* Elements of a computed factor may share their error (that of a mean, say), which does not cancel in a sum of
@@ -104,6 +105,7 @@ struct binary_context {
     const struct binary_function *f;
     char operation;      /* + - * / or 0 for any other function */
     double kernel, tiny; /* relative and absolute rounding of a modelled kernel, else 0 */
+    double exponent;     /* relative rounding of the terms of an exponent behind it, else 0 */
     bool independent;    /* errors of the operands, in the mean: they add up in squares */
     const struct node *a, *b;
     struct node *out;
@@ -196,6 +198,16 @@ VECTORIZED static void divide_row(void *context, size_t out, size_t count, const
 
 /* ---- bounds of binary functions ------------------------------------------------------------- */
 
+/* What a kernel's function of two variables is off by. Series of gamma functions start from the factor
+ * exp(a log x - x - log gamma(a + 1)), whose exponent has the errors of its terms. */
+static double own_error(const struct binary_context *c, double a, double x, double y)
+{
+    double roundings = c->kernel;
+    if (c->exponent > 0 && a > 0 && x > 0)
+        roundings += c->exponent * (fabs(a * log(x)) + x + fabs(log_gamma(a + 1)));
+    return isfinite(roundings) ? roundings * fabs(y) : INFINITY;
+}
+
 enum { BOUND_BLOCK = 512 };
 
 /* Values and bounds of `count` elements of an operand as arrays: in place where they are, in the
@@ -263,7 +275,7 @@ VECTORIZED static void spread_block(const struct binary_context *c, size_t at, s
     default:
         for (size_t i = 0; i < count; i++) {
             double carried = c->f->error(a[i], ea[i], b[i], eb[i], z[i]);
-            out[i] = tidy_bound(hypot(carried, c->kernel * z[i]) + c->tiny, z[i]);
+            out[i] = tidy_bound(hypot(carried, own_error(c, a[i], b[i], z[i])) + c->tiny, z[i]);
         }
     }
 }
@@ -286,7 +298,7 @@ VECTORIZED static void bound_block(const struct binary_context *c, size_t at, si
     default:
         for (size_t i = 0; i < count; i++) {
             double bound = c->f->error(a[i], ea[i], b[i], eb[i], z[i]) * (1 + 0x1p-40);
-            out[i] = tidy_bound(bound + c->kernel * fabs(z[i]) + c->tiny, z[i]);
+            out[i] = tidy_bound(bound + own_error(c, a[i], b[i], z[i]) + c->tiny, z[i]);
         }
     }
 }
@@ -380,12 +392,17 @@ static row_function *row_of(char operation)
     }
 }
 
+static bool is_gamma_series(const struct binary_function *f)
+{
+    return !strcmp(f->name, "igamma") || !strcmp(f->name, "igammac");
+}
+
 /* Roundings of unit |y| that a kernel's own function makes: none for copies of a sign, one for sums and
  * products, three for quotients, four ulp for library functions, more for a series of dozens of terms. */
 static double kernel_roundings(const struct tape *tape, const struct binary_function *f)
 {
     char operation = operation_of(f);
-    bool series = !strcmp(f->name, "igamma") || !strcmp(f->name, "igammac");
+    bool series = is_gamma_series(f);
     if (!strcmp(f->name, "copysign")) return 0;
     double worst = series ? 64 : !operation ? 8 : operation == '/' ? 3 : 1;
     worst = 2 * kernel_modes_ulps(tape->modes, f->name, worst / 2);
@@ -420,6 +437,7 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
     if (tape_is_model(tape)) {
         context.kernel = kernel_roundings(tape, f) * tape->unit;
         context.tiny = tape->tiny;
+        if (is_gamma_series(f)) context.exponent = tape->unit * (tape_is_typical(tape) ? 1 : 4);
     }
     walk_rows(&walk, node->n, row_of(context.operation), &context);
     node_round(tape, node);

@@ -6,6 +6,7 @@
  */
 #include "bench/primitives/taps.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "bench/arithmetic/rounding.h"
@@ -128,6 +129,14 @@ struct bounding {
     bool several;
 };
 
+/* At worst: kernels that do all axes at once add the n^axes terms of a window in a row, of which each axis has its
+ * share here. */
+static double window_growth(const struct node *x, size_t n)
+{
+    double axes = x->rank > 4 ? 3 : x->rank > 2 ? 2 : 1;
+    return n > 1 ? (pow((double)n, axes) - 1) / axes : 0;
+}
+
 static struct bounding bounding_of(const struct tape *tape, const struct node *x,
                                    const struct taps *taps, size_t o)
 {
@@ -146,10 +155,9 @@ static struct bounding bounding_of(const struct tape *tape, const struct node *x
     }
     if (tape_is_model(tape)) {
         double products = !taps->weight ? 0 : tape_is_typical(tape) ? 0.6 : 1;
-        /* Kernels that do both axes at once add all terms of a window in a row. */
-        double terms = tape_sum_growth(tape, n);
-        if (taps->weight && !tape_is_typical(tape) && n) terms = (double)(n * n - 1);
-        b.growth += (terms + products) * tape->unit;
+        b.growth +=
+            ((tape_is_typical(tape) ? tape_sum_growth(tape, n) : window_growth(x, n)) + products) *
+            tape->unit;
     }
     return b;
 }

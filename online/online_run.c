@@ -297,11 +297,15 @@ static struct status dismiss_clients(struct online_run *run)
     server_end_all(run->server);
     while (server_connections(run->server) && clock_seconds() < until_s)
         TRY(server_serve(run->server, -1));
+    if (run->sessions.oversized)
+        event_log_write(&run->log, NULL,
+                        "warning: %s not judged: larger than the memory for one (--memory)",
+                        quantity_of(run->sessions.oversized, "record").text);
     if (run->attendance.lost)
         event_log_write(&run->log, NULL,
                         "warning: %s lost before STOP_; the rows are those of the "
                         "frames that came whole",
-                        quantity_of(run->attendance.lost, "connection was").text);
+                        quantity_of(run->attendance.lost, "connection").text);
     return status_ok();
 }
 

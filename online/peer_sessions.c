@@ -14,6 +14,7 @@
 
 enum { SCRATCH_BYTES = 64 << 10 };
 static const double settle_s = 0.5; /* silence after which a short first frame is taken as it is */
+static const double useless_s = 15; /* a client without records is sent home so long after STOP_ */
 
 /* For a body that goes beyond the share of memory: 30 s, and the time of its bytes at 1 MB/s. */
 static const double patience_s = 30, patience_bytes_a_second = 1e6;
@@ -31,7 +32,8 @@ struct peer_session {
     bool reads_in_place;
     unsigned char *unread; /* read, and not taken yet; owned */
     size_t n_unread;
-    double heard_s; /* when the last bytes came */
+    double heard_s;   /* when the last bytes came */
+    double stopped_s; /* when it said STOP_ first */
     struct peer_session *previous, *next;
 };
 
@@ -66,9 +68,11 @@ static struct status refuse_damaged(struct peer_session *s)
 
 static struct status stop(struct peer_session *s)
 {
-    if (!s->attendant.has_stopped)
+    if (!s->attendant.has_stopped) {
+        s->stopped_s = clock_seconds();
         connection_log(s->connection, "the client has stopped, after %s",
                        quantity_of(s->records, "record").text);
+    }
     attendance_stop(s->all->attendance, &s->attendant, clock_seconds());
     return answer(s, PEER_OVER, &s->reader.frame.numbers);
 }
@@ -212,8 +216,17 @@ static struct status check_patience(const struct peer_session *s)
                         quantity_bytes(s->reader.frame.bytes).text);
 }
 
+/* Who has stopped without a record ends no run and would wait for ever for one that nobody begins. */
+static void send_home(const struct peer_session *s, double now_s)
+{
+    const struct attendant *one = &s->attendant;
+    if (one->has_stopped && !one->has_delivered && now_s - s->stopped_s > useless_s)
+        connection_end(s->connection);
+}
+
 static struct status look_after(struct peer_session *s, double now_s)
 {
+    send_home(s, now_s);
     TRY(check_patience(s));
     if (must_wait(s)) {
         TRY(go_on(s));

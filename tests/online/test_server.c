@@ -244,6 +244,21 @@ START_TEST(the_end_is_told_to_all)
 }
 END_TEST
 
+/* Nothing came and nothing will: it need not wait for a run that nobody begins. */
+START_TEST(client_without_records_is_sent_home)
+{
+    struct one o;
+    one_start(&o);
+    send_stop(o.fd, 0);
+    client_expect(o.fd, "OVER_", 0);
+    send_stop(o.fd, 1);
+    client_expect(o.fd, "OVER_", 1);
+    client_expect_end(o.fd);
+    ck_assert_uint_eq(o.l.attendance.delivered, 0);
+    one_stop(&o);
+}
+END_TEST
+
 /* ---- attacks ---------------------------------------------------------------------------- */
 
 /* A client that works. */
@@ -509,6 +524,7 @@ int main(void)
     tcase_add_test(tcase, empty_and_damaged_frames_are_errors);
     tcase_add_test(tcase, repetitions_go_nowhere);
     tcase_add_test(tcase, the_end_is_told_to_all);
+    tcase_add_test(tcase, client_without_records_is_sent_home);
     tcase_add_test(tcase, oversized_lengths_end_their_connection);
     tcase_add_test(tcase, announced_bodies_take_no_memory);
     tcase_add_test(tcase, bodies_wait_for_memory);

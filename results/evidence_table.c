@@ -10,6 +10,7 @@
 #include "core/text_table.h"
 #include "formats/json.h"
 #include "formats/line_reader.h"
+#include "results/evidence_members.h"
 
 enum { LONGEST_LINE = 1 << 20, LONGEST_NAME = 8192, LONGEST_METRIC = 64, MOST_LIMITS = 64 };
 
@@ -32,31 +33,6 @@ struct line_facts {
 
 /* ---- one line --------------------------------------------------------------------------------- */
 
-/* A number, or one of the words that stand for those that JSON has none for. */
-static double read_number(struct json *json)
-{
-    enum json_kind kind;
-    struct json_number number;
-    struct json_slice word;
-    if (!json_peek(json, &kind)) return NAN;
-    if (kind == JSON_NUMBER) return json_number(json, &number) ? number.real : NAN;
-    if (kind != JSON_STRING) {
-        (void)json_skip(json);
-        return NAN;
-    }
-    if (!json_string(json, &word)) return NAN;
-    return json_slice_is(&word, "inf") ? INFINITY : json_slice_is(&word, "-inf") ? -INFINITY : NAN;
-}
-
-static bool read_flag(struct json *json)
-{
-    enum json_kind kind;
-    bool flag = false;
-    if (json_peek(json, &kind) && kind == JSON_BOOL) (void)json_bool(json, &flag);
-    else (void)json_skip(json);
-    return flag;
-}
-
 /* A text of at most `most` bytes; its length, 0 for what is none. */
 static size_t read_text(char *out, size_t most, struct json *json)
 {
@@ -77,9 +53,9 @@ static void read_limit(struct line_facts *facts, struct json *json, struct text_
     struct json_slice key;
     for (json_enter_object(json); json_object_next(json, &key);) {
         if (json_slice_is(&key, "metric")) length = read_text(metric, sizeof metric, json);
-        else if (json_slice_is(&key, "value")) limit.value = read_number(json);
-        else if (json_slice_is(&key, "limit")) limit.limit = read_number(json);
-        else if (json_slice_is(&key, "holds")) limit.holds = read_flag(json);
+        else if (json_slice_is(&key, "value")) limit.value = evidence_read_number(json);
+        else if (json_slice_is(&key, "limit")) limit.limit = evidence_read_number(json);
+        else if (json_slice_is(&key, "holds")) limit.holds = evidence_read_flag(json);
         else (void)json_skip(json);
     }
     uint32_t number;

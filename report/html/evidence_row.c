@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/json.h"
+#include "results/evidence_members.h"
 
 enum { EVIDENCE_NAME_LONGEST = 4096 };
 
@@ -108,21 +109,6 @@ static void put_member(struct rewriting *to, struct json *json, const struct jso
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-/* A number, or a word that stands for one; NaN for anything else. */
-static double read_number(struct json *json)
-{
-    enum json_kind kind;
-    struct json_number number;
-    struct json_slice word;
-    if (!json_peek(json, &kind)) return NAN;
-    if (kind == JSON_NUMBER) return json_number(json, &number) ? number.real : NAN;
-    if (kind != JSON_STRING || !json_string(json, &word)) {
-        (void)json_skip(json);
-        return NAN;
-    }
-    return json_slice_is(&word, "inf") ? INFINITY : json_slice_is(&word, "-inf") ? -INFINITY : NAN;
-}
-
 static void read_word(char *out, struct json *json)
 {
     enum json_kind kind;
@@ -137,15 +123,6 @@ static void read_word(char *out, struct json *json)
     out[word.bytes] = '\0';
 }
 
-static bool read_flag(struct json *json)
-{
-    enum json_kind kind;
-    bool flag = false;
-    if (json_peek(json, &kind) && kind == JSON_BOOL) (void)json_bool(json, &flag);
-    else (void)json_skip(json);
-    return flag;
-}
-
 /* A member of the limits, with its own "used". */
 static void rewrite_limit(struct evidence_row *row, struct rewriting *to, struct json *json)
 {
@@ -157,9 +134,9 @@ static void rewrite_limit(struct evidence_row *row, struct rewriting *to, struct
 
     for (json_enter_object(json); json_object_next(json, &key);) {
         if (json_slice_is(&key, "metric")) read_word(metric, json);
-        else if (json_slice_is(&key, "value")) value = read_number(json);
-        else if (json_slice_is(&key, "limit")) limit = read_number(json);
-        else if (json_slice_is(&key, "holds")) holds = read_flag(json);
+        else if (json_slice_is(&key, "value")) value = evidence_read_number(json);
+        else if (json_slice_is(&key, "limit")) limit = evidence_read_number(json);
+        else if (json_slice_is(&key, "holds")) holds = evidence_read_flag(json);
         else (void)json_skip(json);
     }
     if (json->problem) return;
@@ -212,7 +189,7 @@ static void read_histogram(struct evidence_row *row, struct json *json)
     struct json_slice key;
     for (json_enter_object(json); json_object_next(json, &key);) {
         int bin = histogram_bin(&key);
-        double count = read_number(json);
+        double count = evidence_read_number(json);
         if (bin < 0 || !(count >= 0 && count < 1e15)) continue;
         row->histogram[bin] = (uint64_t)count;
         row->has_histogram = true;
@@ -224,7 +201,7 @@ static double read_error(struct json *json)
     struct json_slice key;
     double error = NAN;
     for (json_enter_object(json); json_object_next(json, &key);) {
-        if (json_slice_is(&key, "error")) error = read_number(json);
+        if (json_slice_is(&key, "error")) error = evidence_read_number(json);
         else (void)json_skip(json);
     }
     return error;
@@ -250,9 +227,9 @@ static void rewrite_evidence_member(struct evidence_row *row, struct rewriting *
         READ_AND_PUT(JSON_STRING, read_word(row->decided_by, &ahead));
     else if (json_slice_is(key, "limits")) rewrite_limits(row, to, json);
     else if (json_slice_is(key, "elements"))
-        READ_AND_PUT(JSON_NUMBER, row->elements = read_number(&ahead));
+        READ_AND_PUT(JSON_NUMBER, row->elements = evidence_read_number(&ahead));
     else if (json_slice_is(key, "reference bound ulp"))
-        READ_AND_PUT(JSON_NUMBER, row->bound_ulp = read_number(&ahead));
+        READ_AND_PUT(JSON_NUMBER, row->bound_ulp = evidence_read_number(&ahead));
     else if (json_slice_is(key, "worst ulp"))
         READ_AND_PUT(JSON_OBJECT, row->worst_ulp = read_error(&ahead));
     else if (json_slice_is(key, "ulp histogram"))
@@ -288,7 +265,7 @@ static void rewrite_line(struct evidence_row *row, struct rewriting *to, struct 
         } else if (json_slice_is(key, "evidence")) {
             rewrite_evidence(row, to, json);
         } else if (json_slice_is(key, "error over what rounding explains")) {
-            READ_AND_PUT(JSON_NUMBER, row->rounding = read_number(&ahead));
+            READ_AND_PUT(JSON_NUMBER, row->rounding = evidence_read_number(&ahead));
         } else {
             put_member(to, json, key);
         }

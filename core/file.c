@@ -542,6 +542,11 @@ struct status file_write_at(const struct file *file, const void *data, size_t by
     return write_fully(file, data, bytes, &offset);
 }
 
+void file_begin_sync(const struct file *file)
+{
+    (void)sync_file_range(file->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
 struct status file_sync(const struct file *file)
 {
     if (fault(FILE_SYNC, file->path, NULL) || fsync(file->fd)) return failed("sync", file->path);

@@ -114,6 +114,9 @@ struct status file_write_at(const struct file *file, const void *data, size_t by
 
 struct status file_sync(const struct file *file);
 
+/* Have what is written begin to go to the disk, so that a later file_sync finds less to wait for. */
+void file_begin_sync(const struct file *file);
+
 /* Cut or extend to `bytes`, and go on writing at the new end. */
 struct status file_truncate(const struct file *file, uint64_t bytes);
 

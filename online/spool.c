@@ -22,7 +22,8 @@ enum {
     ENTRY_BYTES = 48,
     ALIGNMENT = 16,
     BATCH_BYTES = 1 << 20,
-    DIRECT_BYTES = 1 << 18
+    DIRECT_BYTES = 1 << 18,
+    PIECE_BYTES = 8 << 20
 };
 #define ENTRY_MAGIC UINT32_C(0x59524e45) /* "ENRY" */
 
@@ -169,13 +170,24 @@ static struct status flush_batch(struct spool *spool, const struct file *file)
     return used ? file_write_all(file, spool->batch, used) : status_ok();
 }
 
+/* The disk works while the next piece is copied. */
+static struct status write_large(const struct file *file, const unsigned char *bytes, size_t count)
+{
+    for (size_t at = 0; at < count; at += PIECE_BYTES) {
+        size_t part = count - at < PIECE_BYTES ? count - at : PIECE_BYTES;
+        TRY(file_write_all(file, bytes + at, part));
+        if (part == PIECE_BYTES) file_begin_sync(file);
+    }
+    return status_ok();
+}
+
 static struct status put_bytes(struct spool *spool, const struct file *file, const void *bytes,
                                size_t count)
 {
     if (count > BATCH_BYTES - spool->batch_used) TRY(flush_batch(spool, file));
     if (count >= DIRECT_BYTES) {
         TRY(flush_batch(spool, file));
-        return file_write_all(file, bytes, count);
+        return write_large(file, bytes, count);
     }
     if (count) memcpy(spool->batch + spool->batch_used, bytes, count);
     spool->batch_used += count;

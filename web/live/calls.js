@@ -6,7 +6,8 @@ import { number_text } from "../common/numbers.js";
 import { verdict_badge } from "../common/verdicts.js";
 
 function call_card(label, call, note = null) {
-    const times = typeof call.excess === "number" ? words("excess", { times: number_text(call.excess, 3) }) : null;
+    // Of what rounding explains; a rule of the documents may ask for more.
+    const times = typeof call.excess === "number" && call.excess > 1 ? words("excess", { times: number_text(call.excess, 3) }) : null;
     return element("article", { class: "call" },
         element("div", { class: "call-head" }, element("span", { class: "call-label" }, label), verdict_badge(call.verdict),
             element("span", { class: "quiet" }, words("place of call", call))),

@@ -70,7 +70,7 @@ static const struct option_row rows[] = {
       .help = "Tell stream clients to stop training at the first call with this verdict or a worse "
               "one; those with stop_on_error=True raise ProbeStop then." },
     { { "http" }, OPTION_TEXT, AT(http), "ADDRESS:PORT",
-      .help = "Show the run in a browser while it goes on: 127.0.0.1:8080." },
+      .help = "Show the run in a browser while it runs: 127.0.0.1:8080." },
     { { "http-public" }, OPTION_FLAG, AT(http_public),
       .help = "Let --http have an address that other hosts reach; takes --token-file." },
     { { "record" }, OPTION_FILE, AT(record), "FILE",
@@ -88,7 +88,7 @@ static const struct option_row rows[] = {
               "sixth of it alone is received and not judged." },
     { { "csv_path", "result_csv_path" }, OPTION_FILE, AT(run.result_csv_path), "FILE",
       .suffix = ".csv", .or_directory = true,
-      .help = "Go on with the files of a run that was ended: a result file of it, or its directory." },
+      .help = "Resume a run that was ended: a result file of it, or its directory." },
     { { "only" }, OPTION_TEXT, AT(run.only), "PATTERN",
       .help = "Judge only calls of these names, as for run_ut; others have no rows." },
     { { "skip" }, OPTION_TEXT, AT(run.skip), "PATTERN", .help = "Leave out calls of these names." },

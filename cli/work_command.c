@@ -129,7 +129,7 @@ const struct command work_command = {
     .summary = "do one shard of a job",
     .text = "Check the calls of one shard of the job that `plan` made. Killed at any moment and "
             "started "
-            "again, on this host or another, it goes on where it was; two copies of a shard at "
+            "again, on this host or another, it resumes where it stopped; two copies of a shard at "
             "once do no "
             "harm, and of a shard that is done nothing is done again.\n\n"
             "The exit status is 0 when the shard is done, whatever the verdicts are: merge judges "

@@ -16,7 +16,7 @@ struct attempt {
     const char *directory; /* its own */
     const char *shard;     /* the directory of all that there is of the shard */
     const char *done;
-    const char *resumed; /* the attempt that it goes on with; or NULL */
+    const char *resumed; /* the attempt that it resumes; or NULL */
     const char *host;    /* this one */
     int64_t began;       /* seconds since 1970 */
 };

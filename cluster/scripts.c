@@ -19,7 +19,7 @@ enum {
     TASKS_MOST = 1000,   /* of an array: Slurm's MaxArraySize is 1001 unless a site raises it */
     AT_ONCE_MOST = 1000, /* pods, unless somebody raises it */
     MINUTES_LEAST = 30,  /* of a task */
-    MINUTES_MOST = 1440, /* a task that takes longer is put back into the queue and goes on */
+    MINUTES_MOST = 1440, /* a task that takes longer is put back into the queue and resumed */
     TIMES_ESTIMATE = 4,  /* hosts may be slower than this one, and data harder than shapes tell */
     NAME_MOST = 40,      /* of a job, so that the names of its pods are no longer than 63 */
     VALUES_MOST = 12,

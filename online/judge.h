@@ -5,7 +5,7 @@
  * Bodies wait in a queue with a limit, threads decode and check them, and one committer appends the rows of a
  * rank in the order in which its records were submitted, a whole call at a time, so that the files do not
  * depend on the number of threads. What it knows of a rank's files stands in a journal beside them, so
- * that a process that is killed goes on without a row twice (online/rank_files.h).
+ * that a process that was killed resumes without a row twice (online/rank_files.h).
  *
  * Everything but judge_open, judge_finish and judge_close may be called from any thread.
  */

@@ -1,4 +1,4 @@
-/* The live view: a page over HTTP that shows a run while it goes on (libmicrohttpd).
+/* The live view: a page over HTTP that shows a run while it lasts (libmicrohttpd).
  *
  *     /            the page (web/live)
  *     /live.json   what it shows, anew each second

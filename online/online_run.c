@@ -405,7 +405,7 @@ static void go_on_where_it_was_cut(struct online_run *run)
         return;
     if (!rank_files_find_run(timestamp, &directory, judged->out_path).code) {
         judged->result_csv_path = judged->out_path;
-        event_log_write(&run->log, NULL, "going on with the run in '%s', which did not end",
+        event_log_write(&run->log, NULL, "resuming the run in '%s', which did not end",
                         file_shown(judged->out_path).text);
     }
     memory_release(directory);

@@ -55,8 +55,8 @@ void peer_reader_open(struct peer_reader *reader, struct receive_memory *memory,
 void peer_reader_close(struct peer_reader *reader);
 
 enum peer_progress {
-    PEER_MORE,  /* the frame goes on in bytes that are not here */
-    PEER_FRAME, /* reader->frame is whole; the next call goes on behind it */
+    PEER_MORE,  /* the rest of the frame is not here yet */
+    PEER_FRAME, /* reader->frame is whole; the next call begins behind it */
     PEER_WAITS, /* there is no memory for more of it now */
 };
 

@@ -1,4 +1,4 @@
-/* What is written in which order, and what is cut off when a process goes on. */
+/* What is written in which order, and what is cut off when a process resumes. */
 #include "online/rank_files.h"
 
 #include <ctype.h>

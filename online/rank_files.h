@@ -59,7 +59,7 @@ struct status rank_files_create(struct rank_files *out, const struct result_rank
 typedef struct status rank_entry_visitor(void *context, int64_t rank,
                                          const struct rank_entry *entry);
 
-/* Go on with the files of an earlier process, or create them when they are not all there.
+/* Resume the files of an earlier process, or create them when they are not all there.
  *
  *   errors  those of result_files_reopen_of_rank, of reading, of `visit`
  */

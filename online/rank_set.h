@@ -34,7 +34,7 @@ struct rank_set {
 
 struct rank_set_request {
     const char *out_path;
-    const char *earlier; /* result file or directory of the run to go on with; NULL: a new run */
+    const char *earlier; /* result file or directory of the run to resume; NULL: a new run */
     const int64_t *ranks;
     size_t n_ranks;
     struct rank_files_options options; /* must outlive the set, with what they point to */

@@ -244,7 +244,7 @@ void connection_log(const struct connection *c, const char *format, ...)
 
 /* ---- turns ------------------------------------------------------------------------------ */
 
-/* Each step of a turn says whether the turn goes on. */
+/* Each step of a turn says whether the turn continues. */
 
 static bool shake_hands(struct connection *c)
 {

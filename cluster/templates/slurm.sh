@@ -62,7 +62,7 @@ for ((shard = SLURM_ARRAY_TASK_ID; shard < shards; shard += tasks)); do
 done
 
 # Killed (no memory, a fault of the node): what is done is kept, and another node may do better. After the time
-# limit a task goes on where it stopped. Slurm itself puts back what it preempted, and tasks of nodes that died.
+# limit a task resumes where it stopped. Slurm itself puts back what it preempted, and tasks of nodes that died.
 if [ "$stopped" = USR1 ] || { [ -z "$stopped" ] && [ "$status" -gt 128 ] && [ "$status" -ne 130 ] &&
     [ "${SLURM_RESTART_COUNT:-0}" -lt "$most_restarts" ]; }; then
     echo "slurm.sh: task $SLURM_ARRAY_TASK_ID goes back into the queue (status $status)" >&2

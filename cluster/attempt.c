@@ -145,17 +145,35 @@ static struct status copy_folder(struct arena *arena, const char *to, const char
     return status;
 }
 
-static struct status copy_attempt(const struct attempt *attempt, struct arena *arena,
-                                  const struct plan *plan, const struct shard_slices *slices,
-                                  struct file_policy policy)
+static struct status copy_folders(const struct attempt *attempt, const char *to,
+                                  struct arena *arena, const struct plan *plan,
+                                  const struct shard_slices *slices, struct file_policy policy)
 {
     char *buffer = memory_allocate(COPY_BYTES);
     if (!buffer) return status_no_memory(COPY_BYTES);
     struct status status = status_ok();
     for (size_t i = 0; i < slices->count && !status.code; i++)
-        status = copy_folder(arena, attempt->directory, attempt->resumed,
-                             plan->dumps[slices->items[i].dump].folder, plan, buffer, policy);
+        status = copy_folder(arena, to, attempt->resumed, plan->dumps[slices->items[i].dump].folder,
+                             plan, buffer, policy);
     memory_release(buffer);
+    return status;
+}
+
+/* A process that is killed while it copies leaves files that do not fit each other, so a copy is no attempt
+ * before it is whole. */
+static struct status copy_attempt(const struct attempt *attempt, struct arena *arena,
+                                  const struct plan *plan, const struct shard_slices *slices,
+                                  struct file_policy policy)
+{
+    const char *name = attempt_name_of_part(arena, strrchr(attempt->directory, '/') + 1);
+    const char *copy = name ? path_join(arena, attempt->shard, name) : NULL;
+    if (!copy) return status_no_memory(0);
+    struct status status = file_make_directories(copy);
+    if (!status.code) status = copy_folders(attempt, copy, arena, plan, slices, policy);
+    if (!status.code && !directory_exists(attempt->resumed))
+        status = status_error(STATUS_IO, "'%s' is gone", file_shown(attempt->resumed).text);
+    if (!status.code) status = file_rename(copy, attempt->directory);
+    if (status.code) directory_remove(copy);
     return status;
 }
 
@@ -167,10 +185,7 @@ static struct status take_over(const struct attempt *attempt, struct arena *aren
     if (!attempt->resumed) return file_make_directories(attempt->directory);
     if (attempt_name_is_dead(strrchr(attempt->resumed, '/') + 1))
         return file_rename(attempt->resumed, attempt->directory);
-    TRY(file_make_directories(attempt->directory));
-    TRY(copy_attempt(attempt, arena, plan, slices, policy));
-    if (directory_exists(attempt->resumed)) return status_ok();
-    return status_error(STATUS_IO, "'%s' is gone", attempt->resumed);
+    return copy_attempt(attempt, arena, plan, slices, policy);
 }
 
 /* Others may take over or remove what is being taken over here; then there is another longest one. */
@@ -183,9 +198,23 @@ static struct status begin_with_longest(struct attempt *attempt, struct arena *a
         TRY(find_longest(&attempt->resumed, arena, attempt->shard, plan, slices, policy));
         status = take_over(attempt, arena, plan, slices, policy);
         if (!status.code || !attempt->resumed || directory_exists(attempt->resumed)) return status;
-        directory_remove(attempt->directory);
     }
     return status;
+}
+
+static bool is_leftover(const char *name)
+{
+    return attempt_name_is(name) || attempt_name_is_part(name);
+}
+
+/* Remove it, under a name that is no attempt's: whoever is killed here leaves a part of the files. */
+static void discard(struct arena *arena, const char *shard, const char *name)
+{
+    const char *part = attempt_name_is_part(name) ? name : attempt_name_of_part(arena, name);
+    const char *from = path_join(arena, shard, name);
+    const char *to = part ? path_join(arena, shard, part) : NULL;
+    if (!from || !to) return;
+    if (part == name || !file_rename_only(from, to).code) directory_remove(to);
 }
 
 /* What processes left that have ended is not needed any more. */
@@ -194,9 +223,8 @@ static void remove_dead(const struct attempt *attempt, struct arena *arena)
     struct directory_names names;
     if (directory_list(&names, attempt->shard, ATTEMPTS_MOST).code) return;
     for (size_t i = 0; i < names.count; i++) {
-        const char *path = path_join(arena, attempt->shard, names.items[i]);
-        if (path && attempt_name_is(names.items[i]) && attempt_name_is_dead(names.items[i]))
-            directory_remove(path);
+        if (is_leftover(names.items[i]) && attempt_name_is_dead(names.items[i]))
+            discard(arena, attempt->shard, names.items[i]);
     }
     directory_release(&names);
 }
@@ -229,8 +257,7 @@ void attempt_remove_all(const char *shard_directory)
     struct directory_names names;
     if (directory_list(&names, shard_directory, ATTEMPTS_MOST).code) return;
     for (size_t i = 0; i < names.count; i++) {
-        const char *path = path_join(&arena, shard_directory, names.items[i]);
-        if (path && attempt_name_is(names.items[i])) directory_remove(path);
+        if (is_leftover(names.items[i])) discard(&arena, shard_directory, names.items[i]);
     }
     directory_release(&names);
     arena_release(&arena);

@@ -13,10 +13,20 @@
 
 enum { HOST_BYTES = 64, SPACE_BYTES = 256 };
 
-static const char prefix[] = "attempt-";
+static const char prefix[] = "attempt-", part_prefix[] = "part-of-";
 static const char digits[] = "0123456789";
 
 bool attempt_name_is(const char *name) { return !strncmp(name, prefix, sizeof prefix - 1); }
+
+const char *attempt_name_of_part(struct arena *arena, const char *name)
+{
+    return arena_format(arena, "%s%s", part_prefix, name);
+}
+
+bool attempt_name_is_part(const char *name)
+{
+    return !strncmp(name, part_prefix, sizeof part_prefix - 1);
+}
 
 int64_t attempt_name_began(const char *name)
 {

@@ -19,6 +19,10 @@ const char *attempt_host(struct arena *arena);
 
 bool attempt_name_is(const char *name);
 
+/* What an attempt is called while it is copied from another or removed: it is none, as files may be missing. */
+const char *attempt_name_of_part(struct arena *arena, const char *name);
+bool attempt_name_is_part(const char *name);
+
 /* When it was begun, in seconds since 1970. */
 int64_t attempt_name_began(const char *name);
 

@@ -258,6 +258,28 @@ START_TEST(an_interrupted_shard_goes_on)
 }
 END_TEST
 
+/* A copy of an attempt that was cut short, details without their evidence, is no attempt. */
+START_TEST(half_a_copy_is_not_resumed)
+{
+    struct workspace w = workspace_make();
+    char command[1200];
+    make_dumps(&w);
+    write_many_calls(in(&w, "dumps/step1/rank0/dump.json"), 4000, 60);
+    succeeded(run_program(&w, "-api_info", "dumps", "-o", "one", NULL));
+    succeeded(run_program(&w, "plan", "dumps", "-o", "job", "--shards", "1", NULL));
+    work(&w, "0");
+    snprintf(command, sizeof command,
+             "cd '%s/job/shards/0' && mv done part-of-attempt-1-host-1-00000000-00000000 && "
+             "rm */step1/rank0/*evidence*",
+             w.path);
+    ck_assert_int_eq(system(command), 0);
+    work(&w, "0");
+    ck_assert_uint_eq(count_matches(&w, "job/shards/0/*"), 1);
+    merged_as_one(&w);
+    workspace_remove(&w);
+}
+END_TEST
+
 START_TEST(missing_shards_are_named)
 {
     struct workspace w = workspace_make();
@@ -487,6 +509,7 @@ int main(void)
     tcase_add_test(tests, dumps_may_lie_elsewhere);
     tcase_add_test(tests, the_environment_names_the_shard);
     tcase_add_test(tests, an_interrupted_shard_goes_on);
+    tcase_add_test(tests, half_a_copy_is_not_resumed);
     tcase_add_test(tests, missing_shards_are_named);
     tcase_add_test(tests, reports_are_those_of_one_run);
     tcase_add_test(tests, a_dump_that_changed_is_named);

@@ -16,8 +16,7 @@ static const struct {
     const char *name;
 } group_names[] = {
     { FUNCTIONAL, "Functional" }, { NPU, "NPU" },   { TENSOR, "Tensor" },
-    { TORCH, "Torch" },           { ATEN, "Aten" },
-    { TORCH_VF, "VF" },
+    { TORCH, "Torch" },           { ATEN, "Aten" }, { TORCH_VF, "VF" },
 };
 
 /* How the bounds of a family's results are proven, in a few words. "exact": every output is a copy, a

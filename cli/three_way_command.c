@@ -300,54 +300,67 @@ static struct status read_evidence(struct compare_evidence *out, struct evidence
     return status;
 }
 
+/* Whose evidence a comparison by evidence goes by; of others nothing is read. */
+struct evidence_pair {
+    struct evidence_table *npu, *gpu;
+    struct compare_evidence npu_evidence, gpu_evidence;
+};
+
+static struct status read_pair(struct evidence_pair *out, const struct three_way_rules *rules,
+                               const struct compare_options *options)
+{
+    if (!rules->by_evidence) return status_ok();
+    TRY(read_evidence(&out->npu_evidence, &out->npu, options->npu, options->file_policy));
+    return read_evidence(&out->gpu_evidence, &out->gpu, options->gpu, options->file_policy);
+}
+
+/* Compare into new files, which stay when a report about them cannot be made. */
+static struct status write_comparison(int *exit_status, const struct compare_options *options,
+                                      const struct compare_request *request)
+{
+    struct output_files files = OUTPUT_FILES_NONE;
+    struct compare_counts counts;
+    struct summary summary = { .calls = 0 };
+    TRY(create_files(&files, options->out_path));
+    printf("Compare task result will be saved in %s\n", files.result_path);
+    printf("Compare task detail will be saved in %s\n", files.details_path);
+    struct compare_request with_summary = *request;
+    with_summary.context = &summary;
+    struct status status = compare_into(&files, &counts, &summary, &with_summary);
+    if (status.code) {
+        discard_files(&files);
+    } else {
+        status = report(exit_status, options, &counts, &summary, files.details_path);
+        if (!status.code) status = make_page(options, &files);
+        close_files(&files);
+    }
+    summary_release(&summary);
+    return status;
+}
+
 static struct status compare_details(int *exit_status, const struct compare_options *options)
 {
     struct three_way_rules *rules;
-    struct output_files files;
-    struct compare_counts counts;
-    struct summary summary = { .calls = 0 };
-
+    struct evidence_pair evidence = { .npu = NULL };
     const struct ci_options ci = ci_options_of(options);
     TRY(ci_check(&ci));
     if (options->baseline) TRY(verdict_file_check(options->baseline, options->file_policy));
     if (!options->force) TRY(run_pairing_check(options->npu, options->gpu, options->file_policy));
     TRY(load_rules(&rules, options));
-    struct evidence_table *npu = NULL, *gpu = NULL;
-    struct compare_evidence npu_evidence = { NULL, false }, gpu_evidence = { NULL, false };
-    struct status status = status_ok();
-    if (rules->by_evidence) {
-        status = read_evidence(&npu_evidence, &npu, options->npu, options->file_policy);
-        if (!status.code)
-            status = read_evidence(&gpu_evidence, &gpu, options->gpu, options->file_policy);
-    }
-    if (!status.code) status = create_files(&files, options->out_path);
-    if (!status.code) {
-        printf("Compare task result will be saved in %s\n", files.result_path);
-        printf("Compare task detail will be saved in %s\n", files.details_path);
-        struct compare_request request = { .npu_path = options->npu,
-                                           .gpu_path = options->gpu,
-                                           .file_policy = options->file_policy,
-                                           .rules = rules,
-                                           .npu_evidence = npu_evidence,
-                                           .gpu_evidence = gpu_evidence,
-                                           .precision = PRECISION,
-                                           .language = header_language_from_name(options->columns),
-                                           .tell = add_failing_row,
-                                           .context = &summary };
-        status = compare_into(&files, &counts, &summary, &request);
-        if (status.code) {
-            discard_files(&files);
-        } else {
-            /* The files stay when a report about them cannot be made. */
-            status = report(exit_status, options, &counts, &summary, files.details_path);
-            if (!status.code) status = make_page(options, &files);
-            close_files(&files);
-        }
-    }
-    evidence_table_release(npu);
-    evidence_table_release(gpu);
+    struct status status = read_pair(&evidence, rules, options);
+    struct compare_request request = { .npu_path = options->npu,
+                                       .gpu_path = options->gpu,
+                                       .file_policy = options->file_policy,
+                                       .rules = rules,
+                                       .npu_evidence = evidence.npu_evidence,
+                                       .gpu_evidence = evidence.gpu_evidence,
+                                       .precision = PRECISION,
+                                       .language = header_language_from_name(options->columns),
+                                       .tell = add_failing_row };
+    if (!status.code) status = write_comparison(exit_status, options, &request);
+    evidence_table_release(evidence.npu);
+    evidence_table_release(evidence.gpu);
     three_way_rules_release(rules);
-    summary_release(&summary);
     return status;
 }
 

@@ -133,7 +133,7 @@ static struct status open_report(int *fd, uint64_t *bytes, struct live_view *vie
     struct status status = status_ok();
 
     pthread_mutex_lock(&view->report_mutex);
-    if (!view->report_s || clock_seconds() - view->report_s > REPORT_AGE_S)
+    if (view->report_s <= 0 || clock_seconds() - view->report_s > REPORT_AGE_S)
         status = view->options.report(view->report_path, view->options.context);
     if (!status.code) view->report_s = clock_seconds();
     if (!status.code) status = file_open_read(&file, view->report_path, FILES_TRUSTED);
@@ -338,7 +338,7 @@ static struct status make_report_place(struct live_view *view)
 static void remove_report_place(struct live_view *view)
 {
     if (!view->report_path[0]) return;
-    if (view->report_s) (void)file_remove(view->report_path);
+    if (view->report_s > 0) (void)file_remove(view->report_path);
     *strrchr(view->report_path, '/') = '\0';
     (void)file_remove_directory(view->report_path);
 }

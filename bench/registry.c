@@ -5,6 +5,7 @@
  */
 #include "bench/registry.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define TABLE(name)                      \
@@ -130,10 +131,12 @@ static const struct op *find_row(unsigned group, const char *name, size_t length
     return next_row_of_module(name, length, after);
 }
 
-/* Without the overload of an operator: "add.Tensor" is "add". */
+/* Without the overload of an operator: "add.Tensor" is "add". An overload is a word: "add.3" is the number of a call. */
 static size_t name_length(unsigned group, const char *api)
 {
-    return group == ATEN ? strcspn(api, ".") : strlen(api);
+    size_t length = strcspn(api, ".");
+    bool has_overload = group == ATEN && api[length] && isalpha((unsigned char)api[length + 1]);
+    return has_overload ? length : strlen(api);
 }
 
 bool op_find(struct op_match *match, const char *type, const char *api, const struct op *after)

@@ -185,8 +185,11 @@ static bool read_cell(struct cell *cell, struct call *call, struct node **params
                       int each, int k)
 {
     bool biased = call_bool(call, "has_biases");
+    int plain = biased ? 4 : 2; /* and one more for a projection */
     *cell = (struct cell){ .kind = (enum cell_kind)call->op->detail };
-    if (!call_require(call, (k + 1) * each <= count, "%d parameters are too few", count))
+    if (!call_require(call, (each == plain || each == plain + 1) && (k + 1) * each <= count,
+                      "%d parameters are not those of a layer %s biases", each,
+                      biased ? "with" : "without"))
         return false;
     struct node **own = params + (ptrdiff_t)k * each;
     cell->w_input = own[0];
@@ -195,7 +198,6 @@ static bool read_cell(struct cell *cell, struct call *call, struct node **params
         cell->b_input = own[2];
         cell->b_hidden = own[3];
     }
-    int plain = biased ? 4 : 2;
     if (each > plain) cell->w_projection = own[plain];
     int gates = gates_of[cell->kind];
     cell->width = cell->w_input->rank == 2 ? cell->w_input->shape[0] / gates : 0;

@@ -311,14 +311,8 @@ class GraphPage(unittest.TestCase):
         self.click("#tab-differences")
         self.wait("document.querySelectorAll('.by-hand li').length === 1")
         self.picture("by_hand_list")
-        place = self.pages.path("downloads")
-        self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": place})
-        self.click("#export-matches")
-        for _ in range(300):
-            if glob.glob(f"{place}/compare_*.vis.config"):
-                break
-            time.sleep(0.03)
-        exported = glob.glob(f"{place}/compare_*.vis.config")[0]
+        exported = self.exported("downloads")
+        self.assertTrue(os.path.basename(exported).startswith("compare_"), exported)
         with open(exported, encoding="utf-8") as file:
             self.assertEqual(json.load(file), {"Functional.gelu.0.forward": "Functional.fast_gelu.0.forward"})
         os.chmod(exported, 0o640)
@@ -333,6 +327,18 @@ class GraphPage(unittest.TestCase):
         self.driver.find_element(By.ID, "import-matches").send_keys(exported)
         self.wait("document.querySelectorAll('.by-hand li').length === 1")
 
+    def exported(self, folder):
+        """The file that the browser saves for #export-matches, when all of it is there."""
+        place = self.pages.path(folder)
+        self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": place})
+        self.click("#export-matches")
+        for _ in range(600):
+            saved = [path for path in glob.glob(f"{place}/*.vis.config") if os.path.getsize(path)]
+            if saved and not glob.glob(f"{place}/*.crdownload"):
+                return saved[0]
+            time.sleep(0.03)
+        self.fail(f"nothing was saved in {place}")
+
     def test_notes_stay_and_go_out(self):
         self.open(self.pages.built(), "#view=graph&side=npu&node=Functional.softmax.1.forward")
         self.wait("document.querySelector('#add-note')")
@@ -342,14 +348,7 @@ class GraphPage(unittest.TestCase):
         self.open(self.pages.built(), "#view=differences")
         self.wait("document.querySelector('.note-text')?.textContent === 'look <b>here</b>'")
         self.picture("notes")
-        place = self.pages.path("notes_downloads")
-        self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": place})
-        self.click("#export-matches")
-        for _ in range(300):
-            if glob.glob(f"{place}/*.vis.config"):
-                break
-            time.sleep(0.03)
-        exported = glob.glob(f"{place}/*.vis.config")[0]
+        exported = self.exported("notes_downloads")
         with open(exported, encoding="utf-8") as file:
             self.assertEqual(json.loads(json.load(file)["probe-ut notes and colours"])["notes"]["npu"], {"Functional.softmax.1.forward": "look <b>here</b>"})
         # The program takes the file, and passes over the name that no node has.

@@ -101,12 +101,6 @@ struct status path_argument_dumps(bool *several, struct dump_tree *out, struct a
 
 /* ---- results ---------------------------------------------------------------------------- */
 
-static void count_row(void *context, struct csv_text forward, struct csv_text backward)
-{
-    (void)forward, (void)backward;
-    ++*(size_t *)context;
-}
-
 /* Has the run a result row for each of its calls? Runs without a run file are taken for complete. */
 static struct status is_complete(bool *complete, const char *directory, const char *timestamp,
                                  struct file_policy policy)
@@ -114,7 +108,7 @@ static struct status is_complete(bool *complete, const char *directory, const ch
     char name[80], path[PATH_ARGUMENT_BYTES];
     struct run_record record = { .object = NULL };
     struct file result;
-    size_t rows = 0;
+    struct result_counts rows = { 0, 0 };
     (void)snprintf(name, sizeof name, "accuracy_checking_run_%s.json", timestamp);
     TRY(join(path, directory, name));
     if (file_exists(path)) TRY(run_record_read(&record, path, policy));
@@ -129,9 +123,9 @@ static struct status is_complete(bool *complete, const char *directory, const ch
     if (!*complete) return status_ok();
     policy.any_size = true;
     TRY(file_open_read(&result, path, policy));
-    struct status status = resume_visit(&result, count_row, &rows);
+    struct status status = result_counts_add(&rows, &result);
     (void)file_close(&result);
-    *complete = !status.code && (double)rows >= wanted;
+    *complete = !status.code && (double)rows.calls >= wanted;
     return status.code == STATUS_BAD_INPUT ? status_ok() : status;
 }
 

@@ -13,7 +13,7 @@
 #include "results/run_record.h"
 #include "runner/environment.h"
 
-enum { ATTEMPTS_MOST = 100000, COPY_BYTES = 1 << 20, TAKING_TRIED = 20 };
+enum { ATTEMPTS_MOST = 100000, TAKING_TRIED = 20 };
 
 /* ---- the longest attempt ---------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ static uint64_t bytes_of(const char *path, struct file_policy policy)
     return bytes;
 }
 
-/* Can these files be gone on with here: are they of this job, and were they made with the arithmetic that
+/* Can these files be resumed here: are they of this job, and were they made with the arithmetic that
  * this host has? */
 static bool is_ours(const char *run_path, const struct plan *plan, struct file_policy policy)
 {
@@ -84,27 +84,14 @@ static struct status find_longest(const char **out, struct arena *arena, const c
 
 /* ---- copying ---------------------------------------------------------------------------- */
 
-static struct status copy_bytes(const struct file *to, const struct file *from, char *buffer)
-{
-    uint64_t offset = 0;
-    for (;;) {
-        size_t got;
-        TRY(file_read_at(&got, from, buffer, COPY_BYTES, offset));
-        TRY(file_write_all(to, buffer, got));
-        if (got < COPY_BYTES) return status_ok();
-        offset += got;
-    }
-}
-
-static struct status copy_file(const char *to, const char *from, char *buffer,
-                               struct file_policy policy)
+static struct status copy_file(const char *to, const char *from, struct file_policy policy)
 {
     struct file source, copy;
     policy.any_size = true;
     TRY(file_open_read(&source, from, policy));
     struct status status = file_create(&copy, to);
     if (!status.code) {
-        status = copy_bytes(&copy, &source, buffer);
+        status = file_append_from(&copy, &source, 0);
         const struct status closed = file_close(&copy);
         if (!status.code) status = closed;
     }
@@ -114,7 +101,7 @@ static struct status copy_file(const char *to, const char *from, char *buffer,
 
 /* The result file first: its rows are written last, so of what is copied later there is no less, however
  * fast the other goes on. */
-static struct status copy_run(char *from[RESULT_FILES], const char *folder, char *buffer,
+static struct status copy_run(char *from[RESULT_FILES], const char *folder,
                               struct file_policy policy)
 {
     static const int order[] = { RESULT_RUN, RESULT_CALLS, RESULT_DETAILS, RESULT_EVIDENCE };
@@ -124,14 +111,14 @@ static struct status copy_run(char *from[RESULT_FILES], const char *folder, char
         const char *path = from[order[i]], *name = strrchr(path, '/');
         const char *to = path_join(&arena, folder, name ? name + 1 : path);
         if (!file_exists(path)) continue;
-        status = to ? copy_file(to, path, buffer, policy) : status_no_memory(0);
+        status = to ? copy_file(to, path, policy) : status_no_memory(0);
     }
     arena_release(&arena);
     return status;
 }
 
 static struct status copy_folder(struct arena *arena, const char *to, const char *from,
-                                 const char *folder, const struct plan *plan, char *buffer,
+                                 const char *folder, const struct plan *plan,
                                  struct file_policy policy)
 {
     char *paths[RESULT_FILES];
@@ -140,7 +127,7 @@ static struct status copy_folder(struct arena *arena, const char *to, const char
     TRY(result_files_find(paths, source));
     struct status status = status_ok();
     if (paths[0] && is_ours(paths[RESULT_RUN], plan, policy))
-        status = copy_run(paths, target, buffer, policy);
+        status = copy_run(paths, target, policy);
     result_files_release_paths(paths);
     return status;
 }
@@ -149,14 +136,10 @@ static struct status copy_folders(const struct attempt *attempt, const char *to,
                                   struct arena *arena, const struct plan *plan,
                                   const struct shard_slices *slices, struct file_policy policy)
 {
-    char *buffer = memory_allocate(COPY_BYTES);
-    if (!buffer) return status_no_memory(COPY_BYTES);
-    struct status status = status_ok();
-    for (size_t i = 0; i < slices->count && !status.code; i++)
-        status = copy_folder(arena, to, attempt->resumed, plan->dumps[slices->items[i].dump].folder,
-                             plan, buffer, policy);
-    memory_release(buffer);
-    return status;
+    for (size_t i = 0; i < slices->count; i++)
+        TRY(copy_folder(arena, to, attempt->resumed, plan->dumps[slices->items[i].dump].folder,
+                        plan, policy));
+    return status_ok();
 }
 
 /* A process that is killed while it copies leaves files that do not fit each other, so a copy is no attempt

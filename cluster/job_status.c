@@ -11,7 +11,6 @@
 #include "cluster/shard_slices.h"
 #include "core/directory.h"
 #include "core/quantity.h"
-#include "results/details_file.h"
 #include "results/result_files.h"
 #include "results/resume.h"
 
@@ -33,26 +32,9 @@ static void note_begin(struct job_status *status, int64_t began)
 
 /* ---- attempts --------------------------------------------------------------------------- */
 
-struct row_counts {
-    size_t calls, failing;
-};
-
-static bool is_failure(struct csv_text cell)
-{
-    enum verdict verdict = details_verdict(cell);
-    return verdict == VERDICT_ERROR || verdict == VERDICT_WARNING;
-}
-
-static void count_row(void *context, struct csv_text forward, struct csv_text backward)
-{
-    struct row_counts *counts = context;
-    counts->calls++;
-    counts->failing += is_failure(forward) || is_failure(backward);
-}
-
 /* Rows of one dump. What cannot be read, because somebody is just writing or removing it, counts for
  * nothing. */
-static void count_folder(struct row_counts *counts, bool *active, const struct reading *r,
+static void count_folder(struct result_counts *counts, bool *active, const struct reading *r,
                          const char *folder)
 {
     char *paths[RESULT_FILES];
@@ -60,14 +42,14 @@ static void count_folder(struct row_counts *counts, bool *active, const struct r
     struct stat info;
     if (result_files_find(paths, folder).code || !paths[0]) return;
     if (!file_open_read(&result, paths[RESULT_CALLS], r->policy).code) {
-        (void)resume_visit(&result, count_row, counts);
+        (void)result_counts_add(counts, &result);
         *active |= !fstat(result.fd, &info) && r->now - (int64_t)info.st_mtime < ACTIVE_S;
         (void)file_close(&result);
     }
     result_files_release_paths(paths);
 }
 
-static struct status count_attempt(struct row_counts *counts, bool *active, struct reading *r,
+static struct status count_attempt(struct result_counts *counts, bool *active, struct reading *r,
                                    const char *attempt, const struct shard_slices *slices)
 {
     for (size_t i = 0; i < slices->count; i++) {
@@ -84,11 +66,11 @@ static struct status read_attempts(struct reading *r, size_t shard, const char *
 {
     struct job_status *out = r->out;
     struct shard_slices slices;
-    struct row_counts most = { 0, 0 };
+    struct result_counts most = { 0, 0 };
     bool begun = false, active = false;
     TRY(shard_slices_list(&slices, &r->arena, r->plan, shard));
     for (size_t i = 0; i < names->count; i++) {
-        struct row_counts counts = { 0, 0 };
+        struct result_counts counts = { 0, 0 };
         const char *name = names->items[i], *attempt = path_join(&r->arena, directory, name);
         if (!attempt_name_is(name)) continue;
         if (!attempt) return status_no_memory(0);

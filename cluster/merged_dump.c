@@ -11,8 +11,6 @@
 #include "results/written_rows.h"
 #include "runner/run_about.h"
 
-enum { COPY_BYTES = 1 << 18 };
-
 /* ---- the record ------------------------------------------------------------------------- */
 
 static const char *const shard_members[] = { "job", "shard", "first_call" };
@@ -106,27 +104,15 @@ static struct status visit_rows(size_t *calls, struct written_rows *rows, struct
     return status;
 }
 
-static struct status copy_rows(const struct file *to, const struct file *from, uint64_t offset)
-{
-    char *buffer = memory_allocate(COPY_BYTES);
-    struct status status = buffer ? status_ok() : status_no_memory(COPY_BYTES);
-    for (size_t got = COPY_BYTES; !status.code && got == COPY_BYTES; offset += got) {
-        status = file_read_at(&got, from, buffer, COPY_BYTES, offset);
-        if (!status.code) status = file_write_all(to, buffer, got);
-    }
-    memory_release(buffer);
-    return status;
-}
-
 static struct status copy_slice(struct merged_dump *merged, const struct written_rows *rows,
                                 bool is_first)
 {
     const struct new_file *files = merged->files;
-    TRY(copy_rows(&files[RESULT_CALLS].file, &rows->files[RESULT_CALLS],
-                  is_first ? 0 : rows->result_body));
-    TRY(copy_rows(&files[RESULT_DETAILS].file, &rows->files[RESULT_DETAILS],
-                  is_first ? 0 : rows->details_body));
-    return copy_rows(&files[RESULT_EVIDENCE].file, &rows->files[RESULT_EVIDENCE], 0);
+    TRY(file_append_from(&files[RESULT_CALLS].file, &rows->files[RESULT_CALLS],
+                         is_first ? 0 : rows->result_body));
+    TRY(file_append_from(&files[RESULT_DETAILS].file, &rows->files[RESULT_DETAILS],
+                         is_first ? 0 : rows->details_body));
+    return file_append_from(&files[RESULT_EVIDENCE].file, &rows->files[RESULT_EVIDENCE], 0);
 }
 
 static struct status add_files(struct merged_dump *merged, struct summary *summary,

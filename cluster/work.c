@@ -50,23 +50,11 @@ static struct status count_call(void *context, const struct case_outcome *outcom
     return status_error(STATUS_IO, "another copy has finished the shard");
 }
 
-static bool is_failure(struct csv_text cell)
-{
-    return csv_text_equal(cell, verdict_name(VERDICT_ERROR)) ||
-           csv_text_equal(cell, verdict_name(VERDICT_WARNING));
-}
-
-static void count_row(void *context, struct csv_text forward, struct csv_text backward)
-{
-    struct shard_note *note = context;
-    note->calls++;
-    note->failing += is_failure(forward) || is_failure(backward);
-}
-
 /* Calls of the whole shard, those of earlier attempts too. */
 static struct status count_rows(struct work *work)
 {
     struct file_policy policy = { .trusted = work->options.file_policy.trusted, .any_size = true };
+    struct result_counts counts = { 0, 0 };
     struct status status = status_ok();
     for (size_t i = 0; i < work->tree.count && !status.code; i++) {
         char *paths[RESULT_FILES];
@@ -78,11 +66,13 @@ static struct status count_rows(struct work *work)
         status = paths[0] ? file_open_read(&result, paths[RESULT_CALLS], policy)
                           : status_error(STATUS_INTERNAL, "'%s' has no files", folder);
         if (!status.code) {
-            status = resume_visit(&result, count_row, &work->note);
+            status = result_counts_add(&counts, &result);
             (void)file_close(&result);
         }
         result_files_release_paths(paths);
     }
+    work->note.calls = counts.calls;
+    work->note.failing = counts.failing;
     return status;
 }
 

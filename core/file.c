@@ -17,7 +17,7 @@
 #include "core/memory.h"
 #include "core/quantity.h"
 
-enum { PATH_LIMIT = 4096, NAME_LIMIT = 255, MISSING_DIRECTORY_LIMIT = 16 };
+enum { PATH_LIMIT = 4096, NAME_LIMIT = 255, MISSING_DIRECTORY_LIMIT = 16, COPY_BYTES = 1 << 18 };
 
 int (*file_fault)(enum file_operation operation, const char *path);
 
@@ -545,6 +545,18 @@ struct status file_write_at(const struct file *file, const void *data, size_t by
 void file_begin_sync(const struct file *file)
 {
     (void)sync_file_range(file->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+struct status file_append_from(const struct file *to, const struct file *from, uint64_t offset)
+{
+    char *buffer = memory_allocate(COPY_BYTES);
+    struct status status = buffer ? status_ok() : status_no_memory(COPY_BYTES);
+    for (size_t got = COPY_BYTES; !status.code && got == COPY_BYTES; offset += got) {
+        status = file_read_at(&got, from, buffer, COPY_BYTES, offset);
+        if (!status.code) status = file_write_all(to, buffer, got);
+    }
+    memory_release(buffer);
+    return status;
 }
 
 struct status file_sync(const struct file *file)

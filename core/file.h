@@ -112,6 +112,9 @@ struct status file_write_all(const struct file *file, const void *data, size_t b
 struct status file_write_at(const struct file *file, const void *data, size_t bytes,
                             uint64_t offset);
 
+/* Append what `from` has from `offset` on to `to`. */
+struct status file_append_from(const struct file *to, const struct file *from, uint64_t offset);
+
 struct status file_sync(const struct file *file);
 
 /* Have what is written begin to go to the disk, so that a later file_sync finds less to wait for. */

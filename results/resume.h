@@ -55,6 +55,14 @@ struct status resume_scan_named(struct resume_scan *scan, const struct file *res
 typedef void resume_visitor(void *context, struct csv_text forward, struct csv_text backward);
 struct status resume_visit(const struct file *result, resume_visitor *visit, void *context);
 
+/* Calls of a result file, and how many of them have an error or a warning. */
+struct result_counts {
+    size_t calls, failing;
+};
+
+/* Add those of a file. */
+struct status result_counts_add(struct result_counts *counts, const struct file *result);
+
 /* Is the first cell of a details row one of the call's rows? */
 bool resume_row_belongs(struct csv_text cell, const char *name);
 

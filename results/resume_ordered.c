@@ -189,3 +189,21 @@ struct status resume_visit(const struct file *result, resume_visitor *visit, voi
     row_source_close(&source);
     return status;
 }
+
+static bool is_failing(struct csv_text cell)
+{
+    enum verdict verdict = details_verdict(cell);
+    return verdict == VERDICT_ERROR || verdict == VERDICT_WARNING;
+}
+
+static void count_call(void *context, struct csv_text forward, struct csv_text backward)
+{
+    struct result_counts *counts = context;
+    counts->calls++;
+    counts->failing += is_failing(forward) || is_failing(backward);
+}
+
+struct status result_counts_add(struct result_counts *counts, const struct file *result)
+{
+    return resume_visit(result, count_call, counts);
+}

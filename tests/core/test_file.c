@@ -50,6 +50,37 @@ START_TEST(reads_what_was_written)
 }
 END_TEST
 
+/* From an offset on, behind what is there, in as many pieces as it takes. */
+START_TEST(appends_what_another_file_has)
+{
+    static const size_t sizes[] = { 0, 5, 1 << 18, (1 << 18) + 1, 3 << 18 };
+    struct scratch dir = scratch_make();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct file from, to;
+        char name[20], *want = memory_allocate(sizes[i] + 1), *text;
+        size_t bytes, offset = sizes[i] / 3;
+        for (size_t k = 0; k < sizes[i]; k++) want[k] = (char)('a' + k * k % 23);
+        snprintf(name, sizeof name, "from%zu", i);
+        ck_assert(!file_create(&from, scratch_path(&dir, name)).code);
+        ck_assert(!file_write_all(&from, want, sizes[i]).code);
+        ck_assert(!file_close(&from).code);
+        ck_assert(!file_open_read(&from, scratch_path(&dir, name), FILES_CHECKED).code);
+        snprintf(name, sizeof name, "to%zu", i);
+        ck_assert(!file_create(&to, scratch_path(&dir, name)).code);
+        ck_assert(!file_write_all(&to, "head", 4).code);
+        ck_assert(!file_append_from(&to, &from, offset).code);
+        ck_assert(!file_close(&to).code && !file_close(&from).code);
+        ck_assert(!file_read_path(&text, &bytes, scratch_path(&dir, name), FILES_CHECKED).code);
+        ck_assert_uint_eq(bytes, 4 + sizes[i] - offset);
+        ck_assert_mem_eq(text, "head", 4);
+        ck_assert(!memcmp(text + 4, want + offset, bytes - 4));
+        memory_release(text);
+        memory_release(want);
+    }
+    scratch_remove(&dir);
+}
+END_TEST
+
 /* What is not a regular file is refused at once, even when it is trusted; a FIFO without a
  * writer would otherwise wait for ever. */
 START_TEST(refuses_other_than_regular_files)
@@ -881,6 +912,7 @@ int main(void)
     Suite *suite = suite_create("file");
     TCase *tests = tcase_create("file");
     tcase_add_test(tests, reads_what_was_written);
+    tcase_add_test(tests, appends_what_another_file_has);
     tcase_add_loop_test(tests, refuses_other_than_regular_files, 0, 2);
     tcase_add_test(tests, links_need_trust);
     tcase_add_test(tests, missing_files_are_named);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install what is missing, build, and run every test: all of them optimised and under the address
 # and undefined-behaviour sanitizers, those with threads under the thread sanitizer, and every fuzzer
-# for 12 seconds.
+# with a fixed number of inputs.
 set -eu
 cd "$(dirname "$0")"
 

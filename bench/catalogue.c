@@ -17,6 +17,7 @@ static const struct {
 } group_names[] = {
     { FUNCTIONAL, "Functional" }, { NPU, "NPU" },   { TENSOR, "Tensor" },
     { TORCH, "Torch" },           { ATEN, "Aten" }, { TORCH_VF, "VF" },
+    { MINDSPEED, "MindSpeed" },
 };
 
 /* How the bounds of a family's results are proven, in a few words. "exact": every output is a copy, a
@@ -28,14 +29,15 @@ static const struct {
     { "cast", "exact" },      { "compare", "exact" },   { "diagonal", "exact" }, { "extremum", "exact" },
     { "join", "exact" },      { "mask", "exact" },      { "pad", "exact" },      { "parts", "exact" },
     { "predicate", "exact" }, { "query", "exact" },     { "shape", "exact" },    { "sort", "exact" },
-    { "unique", "exact" },
+    { "unique", "exact" },    { "npu_layout", "exact" },
     { "matmul", "norms, compensated, balls" },     { "conv", "norms, compensated, balls" },
     { "contraction", "norms, compensated, balls" }, { "fourier", "norms, compensated, balls" },
-    { "recurrent", "norms, compensated, balls" },
+    { "npu_products", "norms, compensated, balls" }, { "npu_attention", "norms, compensated, balls" }, { "recurrent", "norms, compensated, balls" },
     { "attention", "norms, compensated, balls" },  { "reduction", "compensated sums, balls" },
     { "norm", "compensated sums, balls" },         { "vector_norm", "compensated sums, balls" },
     { "loss", "compensated sums, balls" },         { "loss_class", "compensated sums, balls" },
     { "scan", "compensated sums, balls" },         { "linalg", "residuals, balls" },
+    { "factorization", "residuals, balls" },
 };
 /* clang-format on */
 

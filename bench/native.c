@@ -1,28 +1,37 @@
 /* BENCH_NATIVE: results and gradients as a device returns them. */
 #include "bench/evaluation.h"
 
-/* A node's values as a tensor of `dtype`. */
-static struct status to_tensor(struct value *out, struct tape *tape, struct node *node,
-                               enum dtype dtype, struct arena *arena)
+/* A node's values as dense elements of `dtype`. */
+static struct status to_elements(void *out, struct tape *tape, struct node *node, enum dtype dtype)
 {
-    struct tensor *tensor = arena_allocate(arena, sizeof *tensor);
-    if (!tensor) return status_no_memory(0);
-    TRY(tensor_create(tensor, arena, dtype, node->rank, node->shape));
     if (node->integer) {
-        dtype_from_int64(tensor->data, dtype, node->integer, node->n);
-    } else if (dtype_is_complex(dtype)) {
-        const double *re = node_values(tape, node);
+        dtype_from_int64(out, dtype, node->integer, node->n);
+        return status_ok();
+    }
+    const double *re = node_values(tape, node);
+    if (dtype_is_complex(dtype)) {
         const double *im = node->imaginary ? node_values(tape, node->imaginary) : NULL;
         size_t width = dtype_info(dtype)->bytes;
         if (tape_failed(tape)) return tape->status;
         for (size_t i = 0; i < node->n; i++) {
             double pair[2] = { re[i], im ? im[i] : 0 };
-            dtype_from_double((char *)tensor->data + i * width, dtype, pair, 1);
+            dtype_from_double((char *)out + i * width, dtype, pair, 1);
         }
+    } else if (!tape_failed(tape)) dtype_from_double(out, dtype, re, node->n);
+    return tape->status;
+}
+
+/* A node as a tensor of `dtype`. Floats that the tape has made and nobody has asked for as doubles are it themselves. */
+static struct status to_tensor(struct value *out, struct tape *tape, struct node *node,
+                               enum dtype dtype, struct arena *arena)
+{
+    struct tensor *tensor = arena_allocate(arena, sizeof *tensor);
+    if (!tensor) return status_no_memory(0);
+    if (dtype == DT_F32 && node->single && !node->value && !node->source) {
+        tensor_wrap(tensor, (void *)(uintptr_t)node->single, dtype, node->rank, node->shape);
     } else {
-        const double *value = node_values(tape, node);
-        if (tape_failed(tape)) return tape->status;
-        dtype_from_double(tensor->data, dtype, value, node->n);
+        TRY(tensor_create(tensor, arena, dtype, node->rank, node->shape));
+        TRY(to_elements(tensor->data, tape, node, dtype));
     }
     *out = (struct value){ .kind = VALUE_TENSOR };
     out->tensor.record = NULL;

@@ -1,4 +1,4 @@
-/* The registry: family tables, and the spellings that share a row.
+/* The registry: the spellings that share a row.
  *
  * PyTorch spells one function in many ways: x.add(y), torch.add, x + y (__add__), y + x
  * (__radd__), x += y (__iadd__), x.add_(y). The row has the plain name; this file maps the rest.
@@ -7,26 +7,6 @@
 
 #include <ctype.h>
 #include <string.h>
-
-#define TABLE(name)                      \
-    extern const struct op ops_##name[]; \
-    extern const size_t ops_##name##_count;
-#include "bench/families.inc"
-#undef TABLE
-
-/* A table's length is not a constant here, so tables are listed by reference. */
-struct op_family {
-    const char *name;
-    const struct op *rows;
-    const size_t *count;
-};
-
-#define TABLE(name) { #name, ops_##name, &ops_##name##_count },
-static const struct op_family families[] = {
-#include "bench/families.inc"
-    { NULL, NULL, NULL },
-};
-#undef TABLE
 
 static const struct {
     const char *dunder, *name;
@@ -66,6 +46,7 @@ static const struct {
     { "Aten", ATEN },
     { "MindSpore", MINDSPORE },
     { "VF", TORCH_VF },
+    { "MindSpeed", MINDSPEED },
 };
 
 unsigned op_group(const char *type)
@@ -73,31 +54,6 @@ unsigned op_group(const char *type)
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (!strcmp(groups[i].type, type)) return groups[i].group;
     return 0;
-}
-
-bool op_name_matches(const char *alternatives, const char *name, size_t length)
-{
-    for (const char *at = alternatives;; at++) {
-        const char *end = strchr(at, '|');
-        size_t width = end ? (size_t)(end - at) : strlen(at);
-        if (width == length && !strncmp(at, name, length)) return true;
-        if (!end) return false;
-        at = end;
-    }
-}
-
-static const struct op *next_row(unsigned groups_wanted, const char *name, size_t length,
-                                 const struct op *after)
-{
-    bool passed = !after;
-    for (const struct op_family *family = families; family->rows; family++)
-        for (size_t i = 0; i < *family->count; i++) {
-            const struct op *op = &family->rows[i];
-            if (passed && (op->groups & groups_wanted) && op_name_matches(op->name, name, length))
-                return op;
-            if (op == after) passed = true;
-        }
-    return NULL;
 }
 
 /* linalg_f, fft_f and special_f are torch.linalg.f, ... (native_functions.yaml, "python_module"). */
@@ -111,7 +67,7 @@ static const struct op *next_row_of_module(const char *name, size_t length, cons
         if (length <= module || strncmp(name, modules[i], module) != 0) continue;
         memcpy(dotted, name, length);
         dotted[module - 1] = '.';
-        return next_row(TORCH, dotted, length, after);
+        return op_index_next(TORCH, dotted, length, after);
     }
     return NULL;
 }
@@ -122,12 +78,12 @@ static const struct op *next_row_of_module(const char *name, size_t length, cons
 static const struct op *find_row(unsigned group, const char *name, size_t length,
                                  const struct op *after)
 {
-    if (group != ATEN || next_row(ATEN, name, length, NULL))
-        return next_row(group, name, length, after);
+    if (group != ATEN || op_index_next(ATEN, name, length, NULL))
+        return op_index_next(group, name, length, after);
     static const unsigned variants[] = { TORCH, TENSOR };
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-        if (next_row(variants[i], name, length, NULL))
-            return next_row(variants[i], name, length, after);
+        if (op_index_next(variants[i], name, length, NULL))
+            return op_index_next(variants[i], name, length, after);
     return next_row_of_module(name, length, after);
 }
 
@@ -171,20 +127,4 @@ bool op_find(struct op_match *match, const char *type, const char *api, const st
         if (!match->op) match->op = find_row(ANYWHERE, api, length - 1, after);
     }
     return match->op != NULL;
-}
-
-const char *op_family(const struct op *op)
-{
-    for (const struct op_family *family = families; family->rows; family++)
-        if (op >= family->rows && op < family->rows + *family->count) return family->name;
-    return "";
-}
-
-const struct op *op_row(size_t i)
-{
-    for (const struct op_family *family = families; family->rows; family++) {
-        if (i < *family->count) return &family->rows[i];
-        i -= *family->count;
-    }
-    return NULL;
 }

@@ -2,7 +2,7 @@
 #ifndef PROBE_BENCH_REGISTRY_H
 #define PROBE_BENCH_REGISTRY_H
 
-#include "bench/call/op.h"
+#include "bench/op_index.h"
 
 /* The row for an API: its own, or the base row of an in-place, dunder or reflected name. NULL
  * when the catalogue has none. `type` is the dump's, which picks the group. Rows that share a name
@@ -12,15 +12,6 @@ struct op_match {
     bool in_place, reflected;
 };
 bool op_find(struct op_match *match, const char *type, const char *api, const struct op *after);
-
-/* Is a name of `length` bytes one of the '|'-separated alternatives? */
-bool op_name_matches(const char *alternatives, const char *name, size_t length);
-
-/* Row i of all tables in order, NULL past the last. */
-const struct op *op_row(size_t i);
-
-/* The family table that a row stands in: "shape", "matmul", ... */
-const char *op_family(const struct op *op);
 
 /* Group bit of a type of the dump; 0 when nothing of that type can be run. */
 unsigned op_group(const char *type);

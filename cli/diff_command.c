@@ -225,17 +225,15 @@ static struct status judge(struct diff *d)
 
 static struct status print_json(const struct diff *d)
 {
-    cJSON *object = cJSON_CreateObject();
-    if (!object) return status_no_memory(0);
-    struct status status = judged_json_add_cells(object, &d->judged);
-    if (!status.code) status = judged_json_add_evidence(object, &d->judged);
-    char *text = status.code ? NULL : cJSON_Print(object);
-    cJSON_Delete(object);
-    if (status.code) return status;
-    if (!text) return status_no_memory(0);
-    printf("%s\n", text);
-    cJSON_free(text);
-    return status_ok();
+    struct csv_buffer text = { 0 };
+    struct json_writer object = JSON_WRITER(&text);
+    json_put_begin(&object, '{');
+    judged_json_add_cells(&object, &d->judged);
+    judged_json_add_evidence(&object, &d->judged);
+    json_put_end(&object, '}');
+    if (!object.status.code) printf("%.*s\n", (int)text.length, text.data);
+    csv_buffer_release(&text);
+    return object.status;
 }
 
 /* As `case` prints a row. */

@@ -41,8 +41,8 @@ int main(int count, char **arguments)
     int exit_status = 0;
     const struct sigaction gone = { .sa_handler = input_is_gone };
     (void)sigaction(SIGBUS, &gone, NULL);
-    environment_prepare(arguments);
-    struct status status = commands_run(&exit_status, count, arguments);
+    struct status status = environment_prepare(arguments);
+    if (!status.code) status = commands_run(&exit_status, count, arguments);
     (void)fflush(stdout);
     if (!status.code) return exit_status;
     (void)fprintf(stderr, "probe-ut: %s\n", status.text);

@@ -235,7 +235,7 @@ static void print_coverages(const struct listing *listing)
         const struct line *line = &listing->lines[i];
         if (!line->in_surface) continue;
         add_coverage(groups, &n_groups, 8, line->entry.group, line);
-        if (strcmp(line->entry.group, "NPU") != 0)
+        if (strcmp(line->entry.group, "NPU") != 0 && strcmp(line->entry.group, "MindSpeed") != 0)
             add_coverage(families, &n_families, 64, line->family, line);
     }
     print_coverage(groups, n_groups, "group");

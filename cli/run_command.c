@@ -12,6 +12,7 @@
 #include "core/arena.h"
 #include "online/online_config.h"
 #include "runner/devices/worker/framework_backend.h"
+#include "runner/environment.h"
 #include "runner/run.h"
 #include "runner/run_options.h"
 
@@ -49,6 +50,7 @@ static const struct option_row rows[] = {
     { { "retry-crashed" }, OPTION_FLAG, AT(retry_crashed),
       .help = "When a run is resumed, go back to the first call whose kernel crashed or hung "
               "and repeat everything from there; otherwise such a call keeps its error row." },
+    RUN_NICE_ROW(AT),
     { { "no-progress" }, OPTION_FLAG, AT(no_progress), .help = "No progress line." },
     { .names = { NULL } },
 };
@@ -102,6 +104,7 @@ static struct status run(int *exit_status, const void *options)
     struct run_options resolved = *(const struct run_options *)options;
     struct arena arena = { 0 };
     resolved.warnings = warning_printer;
+    if (resolved.nice) environment_give_way();
     struct status status = announce_torch(&resolved);
     if (!status.code) status = run_dumps(exit_status, &resolved, &arena);
     /* After an interruption threads may still use what lies there; the process is about to end. */

@@ -42,7 +42,7 @@
               "working directory." }, \
     { { "evidence" }, OPTION_CHOICE, AT(evidence), "ROWS", .choices = evidence_extent_names, \
       .help = "Which rows have evidence: all (default), or failing: those that are not a pass. That of " \
-              "100,000 passing calls takes some 200 MB and half the time of a run of small calls." }, \
+              "100,000 passing calls takes some 200 MB and a quarter of the time of a run of small calls." }, \
     { { "columns" }, OPTION_CHOICE, AT(columns), "NAMES", .choices = header_language_names, \
       .help = "Names of the columns of the details: those of msprobe (default), or english. Every " \
               "command reads both." }, \
@@ -105,6 +105,12 @@
     { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted), \
       .help = "Read files that are symbolic links, belong to somebody else, can be written by " \
               "everybody or are larger than their kind should be." }
+
+/* Beside a host that trains. */
+#define RUN_NICE_ROW(AT) \
+    { { "nice" }, OPTION_FLAG, AT(nice), \
+      .help = "Let everybody else on the machine go first: least priority at the processors, idle " \
+              "priority at the disks, for worker processes too. For a host that trains meanwhile." }
 
 /* What is told when all is checked. */
 #define RUN_REPORT_ROWS(AT) \

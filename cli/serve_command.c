@@ -8,6 +8,7 @@
 
 #include "cli/choices.h"
 #include "cli/password_prompt.h"
+#include "cli/run_option_rows.h"
 #include "cli/warning_printer.h"
 #include "core/arena.h"
 #include "core/file.h"
@@ -17,13 +18,15 @@
 #include "online/stream_frames.h"
 #include "report/failing.h"
 #include "results/evidence.h"
+#include "runner/devices/device_classes.h"
+#include "runner/environment.h"
 #include "standards/header_language.h"
 #include "standards/profile.h"
 
 struct serve_options {
     struct run_options run;
     const char *listen, *tls_path, *nfs_path, *record, *replay;
-    const char *token_file, *stop_on, *http;
+    const char *token_file, *stop_on, *http, *backend;
     bool http_public;
     int64_t port; /* -1: as the configuration says */
     struct integer_list ranks;
@@ -73,6 +76,14 @@ static const struct option_row rows[] = {
       .help = "Show the run in a browser while it runs: 127.0.0.1:8080." },
     { { "http-public" }, OPTION_FLAG, AT(http_public),
       .help = "Let --http have an address that other hosts reach; takes --token-file." },
+    { { "backend" }, OPTION_CHOICE, AT(backend), "NAME", .choices = device_names,
+      .help = "Give each record to this device too (torch:cuda, worker:COMMAND) and compare, as msprobe's "
+              "GPU host does: api_precision_compare_*_rank{N}.csv and accuracy_checking_two_way_*_rank{N}.csv." },
+    { { "d", "device" }, OPTION_INTEGERS, AT(run.devices), "N", .minimum = 0, .maximum = 4095,
+      .help = "Devices of --backend, dealt to the threads: 0,1. Device 0 by default." },
+    { { "case-timeout" }, OPTION_SECONDS, AT(run.case_timeout_s), "SECONDS", .minimum = 0,
+      .maximum = 1000000,
+      .help = "Longest time that --backend may take for a call, 60 by default; 0 for no limit." },
     { { "record" }, OPTION_FILE, AT(record), "FILE",
       .help = "Keep the received records in a new file, for --replay." },
     { { "replay" }, OPTION_FILE, AT(replay), "FILE",
@@ -112,6 +123,9 @@ static const struct option_row rows[] = {
     { { "diagnose-budget" }, OPTION_SECONDS, AT(run.diagnose_budget_s), "SECONDS", .minimum = 0,
       .maximum = 1000000,
       .help = "How long to look for the mistake of a row that fails, 2 by default." },
+#define AT_RUN(member) AT(run.member)
+    RUN_NICE_ROW(AT_RUN),
+#undef AT_RUN
     { { "no-progress" }, OPTION_FLAG, AT(run.no_progress), .help = "No progress line." },
     { { "color" }, OPTION_CHOICE, AT(run.color), "WHEN", .choices = color_names,
       .help = "Colors in the summary; auto: on a terminal." },
@@ -211,6 +225,7 @@ static struct status serve_by(int *exit_status, struct serve_options *o, struct 
         .stop_on = o->stop_on && !strcmp(o->stop_on, "warning") ? VERDICT_WARNING : VERDICT_ERROR,
         .http = o->http,
         .http_public = o->http_public,
+        .backend = o->backend,
     };
     online.log = (struct warnings){ print_event, &online.watcher };
     o->run.warnings = (struct warnings){ print_warning, &online.watcher };
@@ -226,6 +241,7 @@ static struct status serve(int *exit_status, const void *options)
 {
     struct serve_options resolved = *(const struct serve_options *)options;
     struct arena arena = { 0 };
+    if (resolved.run.nice) environment_give_way();
     resolved.run.backend = "recorded";
     struct status status = serve_by(exit_status, &resolved, &arena);
     if (status.code != STATUS_INTERRUPTED) arena_release(&arena);

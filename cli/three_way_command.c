@@ -175,24 +175,22 @@ static struct status add_failing_row(void *context, const struct compare_note *r
     return status;
 }
 
-/* The calls with their verdicts, and why some have none. */
-static struct status add_results(struct summary *summary, const struct compare_table *table)
+/* A call with its verdicts, and why it has none. */
+static struct status add_result(void *context, const struct compare_result *result)
 {
-    for (size_t i = 0; i < compare_results(table); i++) {
-        const struct compare_result result = compare_result(table, i);
-        const struct case_outcome outcome = { .forward = result.forward,
-                                              .backward = result.backward };
-        TRY(summary_add(summary, &outcome, result.name, 0));
-        if (result.forward != VERDICT_SKIP) continue;
-        char name[NAME_BYTES], reason[NAME_BYTES];
-        struct row_note note = { .verdict = VERDICT_SKIP, .name = name, .sentence = reason };
-        (void)snprintf(name, sizeof name, "%s", result.name);
-        (void)snprintf(reason, sizeof reason, "%s", result.message);
-        text_tidy(reason);
-        TRY(summary_add_note(summary, &note, result.name));
-    }
-    return status_ok();
+    const struct case_outcome outcome = { .forward = result->forward,
+                                          .backward = result->backward };
+    TRY(summary_add(context, &outcome, result->name, 0));
+    if (result->forward != VERDICT_SKIP) return status_ok();
+    char name[NAME_BYTES], reason[NAME_BYTES];
+    const struct row_note note = { .verdict = VERDICT_SKIP, .name = name, .sentence = reason };
+    (void)snprintf(name, sizeof name, "%s", result->name);
+    (void)snprintf(reason, sizeof reason, "%s", result->message);
+    text_tidy(reason);
+    return summary_add_note(context, &note, result->name);
 }
+
+static void forget_rows(void *context) { summary_release(context); }
 
 static struct ci_counts ci_counts_of(const struct compare_counts *counts)
 {
@@ -233,16 +231,11 @@ static struct status load_rules(struct three_way_rules **rules,
 }
 
 static struct status compare_into(struct output_files *files, struct compare_counts *counts,
-                                  struct summary *summary, const struct compare_request *request)
+                                  const struct compare_request *request)
 {
-    struct compare_table *table = NULL;
-    struct status status = compare_run(&table, counts, &files->details, request);
-    if (!status.code) status = compare_write_results(&files->result, table);
-    if (!status.code) status = add_results(summary, table);
-    compare_release(table);
-    if (!status.code) status = file_close(&files->details);
-    if (!status.code) status = file_close(&files->result);
-    return status;
+    TRY(compare_run(counts, &files->details, &files->result, request));
+    TRY(file_close(&files->details));
+    return file_close(&files->result);
 }
 
 static struct status report(int *exit_status, const struct compare_options *options,
@@ -326,7 +319,7 @@ static struct status write_comparison(int *exit_status, const struct compare_opt
     printf("Compare task detail will be saved in %s\n", files.details_path);
     struct compare_request with_summary = *request;
     with_summary.context = &summary;
-    struct status status = compare_into(&files, &counts, &summary, &with_summary);
+    struct status status = compare_into(&files, &counts, &with_summary);
     if (status.code) {
         discard_files(&files);
     } else {
@@ -356,7 +349,9 @@ static struct status compare_details(int *exit_status, const struct compare_opti
                                        .gpu_evidence = evidence.gpu_evidence,
                                        .precision = PRECISION,
                                        .language = header_language_from_name(options->columns),
-                                       .tell = add_failing_row };
+                                       .tell = add_failing_row,
+                                       .tell_result = add_result,
+                                       .start_over = forget_rows };
     if (!status.code) status = write_comparison(exit_status, options, &request);
     evidence_table_release(evidence.npu);
     evidence_table_release(evidence.gpu);

@@ -29,7 +29,8 @@ const char *const *try_gradients(void)
 /* ---- the API ---------------------------------------------------------------------------- */
 
 /* In the order in which a bare name is looked for. */
-static const char *const groups[] = { "Functional", "Torch", "Tensor", "NPU", "Aten", "VF" };
+static const char *const groups[] = { "Functional", "Torch", "Tensor",   "NPU",
+                                      "Aten",       "VF",    "MindSpeed" };
 enum { N_GROUPS = sizeof groups / sizeof *groups };
 
 struct status try_call_find(const char **group, const char **api, struct arena *arena,

@@ -2,7 +2,7 @@
 #ifndef PROBE_CLUSTER_CALIBRATION_H
 #define PROBE_CLUSTER_CALIBRATION_H
 
-#include "cluster/cost.h"
+#include "runner/cost.h"
 #include "runner/run_options.h"
 
 /* Measure the factors of this machine; takes a second or two.

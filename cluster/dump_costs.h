@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cluster/cost.h"
 #include "core/status.h"
 #include "formats/dump_slice.h"
 #include "formats/dump_tree.h"
+#include "runner/cost.h"
 #include "runner/run_options.h"
 
 /* Of one dump. What is owned is so unless another dump is the same file. */

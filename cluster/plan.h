@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-#include "cluster/cost.h"
 #include "cluster/plan_file.h"
 #include "core/arena.h"
 #include "core/status.h"
 #include "formats/dump_tree.h"
+#include "runner/cost.h"
 #include "runner/run_options.h"
 
 struct plan_request {

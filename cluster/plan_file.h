@@ -22,11 +22,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cluster/cost.h"
 #include "core/arena.h"
 #include "core/file.h"
 #include "core/status.h"
 #include "formats/dump_slice.h"
+#include "runner/cost.h"
 
 enum { PLAN_FORMAT = 1, PLAN_SHARDS_MOST = 1000000 };
 

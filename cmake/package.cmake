@@ -6,7 +6,7 @@
 #   cd build/package && cpack
 #
 # With PROBE_DEBIAN the manual page is compressed and the files that every package of Debian has are
-# there: changelog and copyright. The package depends on the libraries that the program is linked with.
+# there: changelog and copyright. The package depends on the libraries that the program is linked with or loads.
 if(PROBE_DEBIAN)
   find_program(GZIP gzip REQUIRED)
   set(documents ${CMAKE_INSTALL_DATADIR}/doc/probe-ut)
@@ -41,6 +41,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS libopenblas0) # which is loaded, not linked
 # What --backend torch runs; every other backend does without.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS python3-torch)
 include(CPack)

@@ -1,10 +1,11 @@
 /* Comparing two details files: the NPU's rows are joined with the GPU's by name, every pair is
  * judged, and the verdicts are collected by API.
  *
- * The GPU's file is read first, into a table of some 200 bytes a row; the NPU's file then streams past
- * it, and its rows are written as they are judged, in the order of that file. Rows without a
- * partner and repeated names become SKIP rows with a reason; they have no part in the verdict of
- * an API that has other rows. Rows whose shapes differ are not of the same output: errors. Time and memory are linear in the rows.
+ * Rows are written as they are judged, in the order of the NPU's file; the result of an API when its last row
+ * was read. Rows without a partner and repeated names become SKIP rows with a reason; they have no part in the
+ * verdict of an API that has other rows. Rows whose shapes differ are not of the same output: errors. Time is
+ * linear in the rows; so is memory where the calls of the files are not in the same order
+ * (compare/details_join.h).
  */
 #ifndef PROBE_COMPARE_DETAILS_H
 #define PROBE_COMPARE_DETAILS_H
@@ -14,8 +15,8 @@
 
 #include "core/file.h"
 #include "core/status.h"
-#include "core/text_table.h"
 #include "formats/csv.h"
+#include "results/details_file.h"
 #include "results/evidence_table.h"
 #include "standards/header_language.h"
 #include "standards/three_way/three_way.h"
@@ -42,8 +43,17 @@ struct compare_note {
 };
 typedef struct status compare_visitor(void *context, const struct compare_note *note);
 
+/* One row of the result: an API, or a row that the peer reports by itself. */
+struct compare_result {
+    const char *name;
+    enum verdict forward, backward;
+    const char *message; /* "" when there is none */
+};
+
 struct compare_request {
     const char *npu_path, *gpu_path;
+    struct csv_text npu_text,
+        gpu_text; /* in the place of files when they are set, header included */
     struct file_policy file_policy;
     const struct three_way_rules *rules;
     struct compare_evidence {
@@ -52,37 +62,29 @@ struct compare_request {
     } npu_evidence, gpu_evidence;           /* for rules that compare by it */
     int precision;                          /* decimals of printed numbers */
     compare_visitor *tell;                  /* told of each row that fails; or NULL */
+    struct status (*tell_result)(void *context, const struct compare_result *result); /* or NULL */
+    void (*start_over)(void *context); /* what was told so far does not count; or NULL */
     void *context;
     enum header_language language; /* of the details' headers */
 };
 
-/* One row of the result: an API, or a row that the peer reports by itself. */
-struct compare_result {
-    const char *name;
-    enum verdict forward, backward;
-    const char *message; /* "" when there is none */
-};
-
-struct compare_table;
-
-/* Compare, writing header and rows of the details to `details`, and keep the results.
+/* Compare, writing header and rows of the details and of the results.
  *
- *   out      the results, to be released with compare_release; untouched on failure
  *   counts   filled on success
- *   details  an open file to append to
+ *   details, result  open files, empty, which are appended to and may be cut to nothing again
  *   errors   STATUS_BAD_INPUT for a file that is no details file or breaks the limits of CSV;
  *            what reading and writing report
  */
-struct status compare_run(struct compare_table **out, struct compare_counts *counts,
-                          const struct file *details, const struct compare_request *request);
+struct status compare_run(struct compare_counts *counts, const struct file *details,
+                          const struct file *result, const struct compare_request *request);
 
-/* Number of result rows, and one of them; its texts are valid until the release. */
-size_t compare_results(const struct compare_table *table);
-struct compare_result compare_result(const struct compare_table *table, size_t i);
+/* The same of the rows of one call, which are texts of the request; names are of one framework. What is written, but
+ * for the headers, is appended to two texts. */
+struct status compare_call(struct csv_buffer *details, struct csv_buffer *results,
+                           const struct compare_request *request);
 
-/* Header and rows of the result file. */
-struct status compare_write_results(const struct file *result, const struct compare_table *table);
-
-void compare_release(struct compare_table *table);
+/* What the two files begin with. */
+struct status compare_headers(struct csv_buffer *details, struct csv_buffer *results,
+                              enum header_language language);
 
 #endif

@@ -153,11 +153,13 @@ char *arena_copy_string(struct arena *arena, const char *text)
 char *arena_format(struct arena *arena, const char *format, ...)
 {
     va_list arguments;
+    char start[256]; /* most texts fit, and are formatted once */
 
     va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = vsnprintf(start, sizeof start, format, arguments);
     va_end(arguments);
     if (length < 0) return NULL;
+    if ((size_t)length < sizeof start) return arena_copy_bytes(arena, start, (size_t)length);
     char *text = arena_allocate(arena, (size_t)length + 1);
     if (!text) return NULL;
     va_start(arguments, format);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/decimal.h"
 #include "core/shortest_powers.h"
 
 __extension__ typedef unsigned __int128 wide;
@@ -41,11 +42,11 @@ static uint64_t multiply_to_odd(const struct shortest_power *power, uint64_t x)
     return w | ((z & mask) + mask) >> 63;
 }
 
-/* A positive finite double c * 2^q. */
-static struct decimal shortest_decimal(uint64_t c, int q)
+/* c * 2^q, positive and finite; `irregular`: the next smaller number of its format is closer than the
+ * next larger one. The table has the digits that doubles need, and the numbers of narrower formats
+ * are doubles whose intervals are wider. */
+static struct decimal shortest_decimal(uint64_t c, int q, bool irregular)
 {
-    const uint64_t hidden = UINT64_C(1) << 52;
-    bool irregular = c == hidden && q > -1074; /* the next smaller double is closer */
     uint64_t out = c & 1;
     uint64_t cb = c << 2, cb_right = cb + 2, cb_left = irregular ? cb - 1 : cb - 2;
     int k = irregular ? floor_log10_three_quarters_pow2(q) : floor_log10_pow2(q);
@@ -68,29 +69,19 @@ static struct decimal shortest_decimal(uint64_t c, int q)
     return (struct decimal){ side < 0 || (side == 0 && !(s & 1)) ? s : t, k };
 }
 
-static size_t write_digits(char *out, uint64_t digits)
-{
-    char reversed[24];
-    size_t n = 0;
-    do reversed[n++] = (char)('0' + digits % 10);
-    while (digits /= 10);
-    for (size_t i = 0; i < n; i++) out[i] = reversed[n - 1 - i];
-    return n;
-}
-
 static char *write_exponent(char *at, int exponent)
 {
     *at++ = 'e';
     *at++ = exponent < 0 ? '-' : '+';
     if (exponent < 0) exponent = -exponent;
     if (exponent < 10) *at++ = '0';
-    return at + write_digits(at, (uint64_t)exponent);
+    return at + decimal_text(at, (uint64_t)exponent);
 }
 
 /* `n` digits d.ddd times 10^exponent. */
-static char *write_notation(char *at, const char *digits, size_t n, int exponent)
+static char *write_notation(char *at, const char *digits, size_t n, int exponent, bool scientific)
 {
-    if (exponent < -4 || exponent >= 16) {
+    if (scientific) {
         *at++ = digits[0];
         if (n > 1) {
             *at++ = '.';
@@ -117,25 +108,47 @@ static char *write_notation(char *at, const char *digits, size_t n, int exponent
     return at + (n - whole);
 }
 
-size_t shortest_double(char text[SHORTEST_BYTES], double x)
+/* x > 0 of a format with `p` significant bits and normal numbers from 2^least on. */
+static struct decimal decimal_of(double x, int p, int least)
 {
-    char digits[24], *at = text;
-    uint64_t bits;
+    uint64_t bits, hidden = UINT64_C(1) << 52, fraction;
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = (int)(bits >> 52) - 1023; /* of the first bit */
+    fraction = bits & (hidden - 1);
+    if (exponent > -1023) {
+        fraction |= hidden;
+    } else {
+        exponent = -1022; /* a subnormal double: only doubles have numbers so small */
+    }
+    int last = exponent < least ? least
+                                : exponent; /* the exponent that numbers of its spacing have */
+    int q = last - (p - 1), cut = q - (exponent - 52);
+    uint64_t c = fraction >> cut;
+    return shortest_decimal(c, q, c == UINT64_C(1) << (p - 1) && last > least);
+}
+
+size_t shortest_typed(char text[SHORTEST_BYTES], double x, enum dtype dtype)
+{
+    const struct dtype_info *info = dtype_info(dtype);
+    char digits[DECIMAL_BYTES], *at = text;
 
     if (isnan(x)) return strlen(strcpy(text, "nan"));
-    memcpy(&bits, &x, sizeof bits);
-    if (bits >> 63) *at++ = '-';
+    if (signbit(x)) *at++ = '-';
     if (isinf(x)) return strlen(strcpy(at, "inf")) + (size_t)(at - text);
     if (x == 0) return strlen(strcpy(at, "0.0")) + (size_t)(at - text);
 
-    int biased = (int)(bits >> 52 & 0x7ff);
-    uint64_t fraction = bits & (UINT64_MAX >> 12);
-    struct decimal decimal = biased ? shortest_decimal(fraction | UINT64_C(1) << 52, biased - 1075)
-                                    : shortest_decimal(fraction, -1074);
-    size_t n = write_digits(digits, decimal.digits);
+    struct decimal decimal = decimal_of(fabs(x), info->significand_bits, info->exponent_min);
+    size_t n = decimal_text(digits, decimal.digits);
     int exponent = decimal.exponent + (int)n - 1;
     while (n > 1 && digits[n - 1] == '0') n--;
-    at = write_notation(at, digits, n, exponent);
+    /* By the value, as numpy does: the f32 nearest to 0.0001 lies below it. */
+    bool scientific = fabs(x) < 1e-4 || fabs(x) >= 1e16;
+    at = write_notation(at, digits, n, exponent, scientific);
     *at = '\0';
     return (size_t)(at - text);
+}
+
+size_t shortest_double(char text[SHORTEST_BYTES], double x)
+{
+    return shortest_typed(text, x, DT_F64);
 }

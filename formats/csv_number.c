@@ -1,109 +1,26 @@
-/* Numbers in CSV cells.
- *
- * A three-way comparison of a million rows reads ten million numbers and prints five million.
- * printf takes 250 ns for one with 14 decimals, because it is ready for a thousand digits; the
- * values here are of moderate size, so that the exact decimal expansion m * 10^d * 2^e fits 128
- * bits and one shift rounds it. Both directions give the digits of the C library.
+/* Numbers in CSV cells: printed by core/fixed.h, and read here, since a three-way comparison of a
+ * million rows reads ten million of them. What most cells are is one division; the rest gives the
+ * digits of the C library.
  */
 #include "formats/csv.h"
 
-#include <assert.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fixed.h"
 #include "formats/json.h"
 
-__extension__ typedef unsigned __int128 wide;
-
 enum {
-    MOST_DECIMALS = 20,
-    /* Sign, 309 digits, point, decimals and the NUL. */
-    MOST_BYTES = 312 + MOST_DECIMALS + 2,
     /* A double's rounding boundary has 767 significant digits at most. */
     MOST_NUMBER_BYTES = 1200
 };
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
-static const uint64_t powers_of_ten[] = {
-    UINT64_C(1),
-    UINT64_C(10),
-    UINT64_C(100),
-    UINT64_C(1000),
-    UINT64_C(10000),
-    UINT64_C(100000),
-    UINT64_C(1000000),
-    UINT64_C(10000000),
-    UINT64_C(100000000),
-    UINT64_C(1000000000),
-    UINT64_C(10000000000),
-    UINT64_C(100000000000),
-    UINT64_C(1000000000000),
-    UINT64_C(10000000000000),
-    UINT64_C(100000000000000),
-    UINT64_C(1000000000000000),
-    UINT64_C(10000000000000000),
-    UINT64_C(100000000000000000),
-    UINT64_C(1000000000000000000),
-    UINT64_C(10000000000000000000),
-};
-
-/* round(magnitude * 10^decimals) to nearest even; false when it does not fit the arithmetic:
- * magnitudes of 2^60 and more, 20 decimals. */
-static bool scale_exactly(wide *out, double magnitude, int decimals)
-{
-    if (decimals >= (int)(sizeof powers_of_ten / sizeof *powers_of_ten)) return false;
-    int exponent;
-    uint64_t significand = (uint64_t)ldexp(frexp(magnitude, &exponent), 53); /* < 2^53 */
-    wide product = (wide)significand * powers_of_ten[decimals];              /* < 2^117 */
-    exponent -= 53;
-
-    if (exponent >= 0) {
-        if (exponent > 7) return false;
-        *out = product << exponent;
-    } else if (exponent <= -128) {
-        *out = 0; /* below 2^117 / 2^128: less than half a unit */
-    } else {
-        wide rest = product & (((wide)1 << -exponent) - 1), half = (wide)1 << (-exponent - 1);
-        *out = product >> -exponent;
-        if (rest > half || (rest == half && (*out & 1))) ++*out;
-    }
-    return true;
-}
-
-/* Decimal digits of x, at least `least` of them, ending before `end`. Returns their start. */
-static char *print_digits(char *end, uint64_t x, int least)
-{
-    for (; x || least > 0; least--) {
-        *--end = (char)('0' + x % 10);
-        x /= 10;
-    }
-    return end;
-}
-
 struct status csv_append_fixed(struct csv_buffer *buffer, double value, int decimals)
 {
-    char text[MOST_BYTES], *start, *end = text + sizeof text;
-    wide scaled;
-
-    assert(decimals >= 0 && decimals <= MOST_DECIMALS);
-    if (!isfinite(value)) {
-        const char *word = isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
-        return csv_append_cell(buffer, word, strlen(word));
-    }
-    if (scale_exactly(&scaled, fabs(value), decimals)) {
-        uint64_t whole = (uint64_t)(scaled / powers_of_ten[decimals]);
-        start = print_digits(end, (uint64_t)(scaled % powers_of_ten[decimals]), decimals);
-        if (decimals) *--start = '.';
-        start = print_digits(start, whole, 1);
-        if (signbit(value)) *--start = '-';
-    } else {
-        start = text;
-        end = text + snprintf(text, sizeof text, "%.*f", decimals, value);
-    }
-    return csv_append_cell(buffer, start, (size_t)(end - start));
+    char text[FIXED_BYTES];
+    return csv_append_cell(buffer, text, fixed_double(text, value, decimals));
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */

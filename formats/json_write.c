@@ -1,8 +1,11 @@
 /* Runs of plain bytes are copied as a whole: of names and values hardly a byte needs an escape. */
 #include "formats/json_write.h"
 
-#include <stdbool.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "core/decimal.h"
 
 /* Bytes that stand for themselves: ASCII without control characters, quotes and backslashes. */
 static bool is_plain(unsigned char c) { return c >= ' ' && c < 0x80 && c != '"' && c != '\\'; }
@@ -60,4 +63,94 @@ struct status json_append_string(struct csv_buffer *out, const char *text, size_
     }
     TRY(csv_append_bytes(out, text + plain, length - plain));
     return csv_append_bytes(out, "\"", 1);
+}
+
+/* A line of evidence has three hundred pieces of some bytes, and a status takes more of them than most. */
+static void put(struct json_writer *out, const char *text, size_t length)
+{
+    struct csv_buffer *to = out->text;
+    if (length <= to->capacity - to->length && !out->status.code) {
+        memcpy(to->data + to->length, text, length);
+        to->length += length;
+    } else if (!out->status.code) {
+        out->status = csv_append_bytes(to, text, length);
+    }
+}
+
+/* A value: behind the one before it. */
+static void put_value(struct json_writer *out, const char *text, size_t length)
+{
+    if (out->comma) put(out, ",", 1);
+    put(out, text, length);
+    out->comma = true;
+}
+
+void json_put_bytes(struct json_writer *out, const char *text, size_t length)
+{
+    if (out->comma) put(out, ",", 1);
+    if (!out->status.code) out->status = json_append_string(out->text, text, length);
+    out->comma = true;
+}
+
+void json_put_string(struct json_writer *out, const char *text)
+{
+    json_put_bytes(out, text, strlen(text));
+}
+
+void json_put_key(struct json_writer *out, const char *key)
+{
+    if (out->comma) put(out, ",\"", 2);
+    else put(out, "\"", 1);
+    put(out, key, strlen(key));
+    put(out, "\":", 2);
+    out->comma = false;
+}
+
+void json_put_bool(struct json_writer *out, bool value)
+{
+    put_value(out, value ? "true" : "false", value ? 4 : 5);
+}
+
+void json_put_count(struct json_writer *out, uint64_t value)
+{
+    char digits[DECIMAL_BYTES];
+    put_value(out, digits, decimal_text(digits, value));
+}
+
+void json_put_integer(struct json_writer *out, int64_t value)
+{
+    char digits[DECIMAL_BYTES + 1] = "-";
+    bool negative = value < 0;
+    uint64_t magnitude = negative ? -(uint64_t)value : (uint64_t)value;
+    size_t length = decimal_text(digits + negative, magnitude);
+    put_value(out, digits, length + negative);
+}
+
+/* Whole numbers without the ".0" of Python. */
+size_t json_number_text(char text[SHORTEST_BYTES], double value)
+{
+    size_t length = shortest_double(text, value);
+    if (length > 2 && !memcmp(text + length - 2, ".0", 2)) length -= 2;
+    text[length] = '\0';
+    return length;
+}
+
+void json_put_number(struct json_writer *out, double value)
+{
+    char text[SHORTEST_BYTES];
+    size_t length = json_number_text(text, value);
+    if (isfinite(value)) put_value(out, text, length);
+    else json_put_bytes(out, text, length);
+}
+
+void json_put_begin(struct json_writer *out, char bracket)
+{
+    put_value(out, &bracket, 1);
+    out->comma = false;
+}
+
+void json_put_end(struct json_writer *out, char bracket)
+{
+    put(out, &bracket, 1);
+    out->comma = true;
 }

@@ -2,10 +2,10 @@
  * archive, stored, with the elements at a multiple of 64 so that a reader can map them. */
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "core/checked.h"
 #include "core/file.h"
+#include "formats/crc32.h"
 #include "formats/pt.h"
 #include "formats/pt_names.h"
 #include "formats/zip_record.h"
@@ -114,7 +114,7 @@ static struct status write_record(const struct file *file, struct csv_buffer *di
     struct csv_buffer header = { 0 };
     const struct zip_record zip = {
         .name = record->name,
-        .crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), record->data, record->bytes),
+        .crc = crc32_append(0, record->data, record->bytes),
         .packed = record->bytes,
         .bytes = record->bytes,
         .header = *offset,

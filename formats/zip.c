@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "formats/crc32.h"
 
 enum {
     LOCAL_BYTES = 30,
@@ -262,7 +263,7 @@ struct status zip_open(struct zip *out, struct arena *arena, const void *bytes, 
 struct status zip_stream_open(struct zip_stream *out, const struct zip *zip,
                               const struct zip_entry *entry)
 {
-    *out = (struct zip_stream){ .zip = zip, .entry = entry, .crc = (uint32_t)crc32_z(0, NULL, 0) };
+    *out = (struct zip_stream){ .zip = zip, .entry = entry };
     if (entry->method == METHOD_STORED) return status_ok();
     /* Deflate cannot do better than 1032 to 1: a larger claim need not be tried. */
     if (entry->bytes / 1032 > entry->packed_bytes) return bad(zip, "an entry lies about its size");
@@ -318,7 +319,7 @@ struct status zip_stream_read(size_t *got, struct zip_stream *stream, void *buff
             (full && *got) || (!full && !*got))
             return bad(stream->zip, "an entry cannot be inflated to the size it claims");
     }
-    stream->crc = (uint32_t)crc32_z(stream->crc, buffer, *got);
+    stream->crc = crc32_append(stream->crc, buffer, *got);
     stream->taken += *got;
     if (!*got && stream->crc != entry->crc)
         return bad(stream->zip, "the checksum of an entry is wrong; the file is damaged");
@@ -356,7 +357,7 @@ struct status zip_read(const void **out, struct arena *arena, const struct zip *
 
     if (entry->method == METHOD_STORED) {
         if (entry->bytes <= ZIP_CHECKED && !zip->unsummed &&
-            crc32_z(crc32_z(0, NULL, 0), data, entry->bytes) != entry->crc)
+            crc32_append(0, data, entry->bytes) != entry->crc)
             return bad(zip, "the checksum of an entry is wrong; the file is damaged");
         *out = data;
         return status_ok();

@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "core/memory.h"
+#include "formats/crc32.h"
 #include "formats/csv.h"
 #include "formats/zip_record.h"
 
@@ -58,7 +59,7 @@ static void deflate_block(struct block *block, size_t room)
     z_stream stream = { .zalloc = Z_NULL };
     unsigned char *bytes = block->bytes + DICTIONARY;
 
-    block->crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), bytes, block->count);
+    block->crc = crc32_append(0, bytes, block->count);
     block->failed = deflateInit2(&stream, LEVEL, Z_DEFLATED, RAW_WINDOW, 8, Z_DEFAULT_STRATEGY) !=
                     Z_OK;
     if (block->failed) return;

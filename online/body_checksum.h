@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/status.h"
 
@@ -13,7 +14,7 @@ enum { CHECKSUM_CRC32_DIGITS = 8, CHECKSUM_MD5_DIGITS = 32, CHECKSUM_DIGITS_MAX 
 
 struct body_checksum {
     enum checksum_kind kind;
-    unsigned long crc;
+    uint32_t crc;
     void *md5; /* OpenSSL's state; kept from body to body */
 };
 

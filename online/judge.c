@@ -15,6 +15,7 @@
 #include "online/judge_report.h"
 #include "online/rank_set.h"
 #include "online/record_queue.h"
+#include "online/second_device.h"
 #include "report/summary.h"
 #include "runner/check_threads.h"
 #include "runner/checkers.h"
@@ -46,6 +47,7 @@ struct judge {
     struct run_inputs inputs;
     struct checkers checkers;
     struct check_setup setup;
+    struct second_device *second; /* or NULL */
     struct rank_set ranks;
     bool has_ranks;
     uint64_t queue_bytes, decoded_bytes;
@@ -112,8 +114,7 @@ static void tell(struct judge *judge, const struct queued_record *record, const 
 static void release_body(struct judge *judge, struct queued_record *record)
 {
     struct judge_submission *s = &record->submission;
-    if (judge->listener.release)
-        judge->listener.release(judge->listener.context, s->body, s->bytes);
+    if (judge->listener.release) judge->listener.release(judge->listener.context, s);
     else memory_release(s->body);
     s->body = NULL;
     pthread_mutex_lock(&judge->lock);
@@ -170,9 +171,15 @@ static void check_record(struct judge_thread *self, struct queued_record *queued
     queued->fate = RECORD_JUDGED;
     if (record->unusable.code) tell(judge, queued, &record->unusable);
     self->checker->setup = &judge->setup;
-    if (!case_check_record(&queued->outcome, self->checker, &record->call,
-                           obstacle.status.code ? &obstacle : NULL, &place))
+    struct second_check second = { .device = NULL };
+    if (judge->second)
+        second = second_check_begin(judge->second, (size_t)(self - judge->threads), &record->call);
+    if (!case_check_record(&queued->outcome, judge->second ? &second : NULL, self->checker,
+                           &record->call, obstacle.status.code ? &obstacle : NULL, &place))
         queued->outcome.fatal = status_error(STATUS_INTERRUPTED, "the judge was stopped");
+    else if (judge->second && !queued->outcome.fatal.code)
+        queued->outcome.fatal =
+            second_check_end(&queued->second, judge->second, &second, &queued->outcome);
     if (queued->outcome.fatal.code && queued->outcome.fatal.code != STATUS_INTERRUPTED)
         fail(judge, queued->outcome.fatal);
 }
@@ -247,7 +254,8 @@ static struct status write_rows(struct judge *judge, const struct queued_record 
         rank_set_admit(&judge->ranks, record->rank).code)
         return status_ok();
     return rank_set_append(&judge->ranks, record->rank, &entry,
-                           record->fate == RECORD_JUDGED ? &record->outcome : NULL);
+                           record->fate == RECORD_JUDGED ? &record->outcome : NULL,
+                           record->fate == RECORD_JUDGED ? &record->second : NULL);
 }
 
 /* Write, and wait while that is not possible. False when it is given up. */
@@ -445,7 +453,8 @@ static struct status open_ranks(struct judge *judge, const struct judge_config *
         .options = { .record = &judge->inputs.record,
                      .layout = profile_rules(judge->inputs.profile)->layout,
                      .language = header_language_from_name(o->columns),
-                     .policy = o->file_policy },
+                     .policy = o->file_policy,
+                     .has_second = judge->second != NULL },
         .visit = take_earlier,
         .context = judge,
     };
@@ -459,7 +468,9 @@ static struct status start_threads(struct judge *judge)
     judge->has_committer = !error;
     if (!error) error = pthread_create(&judge->syncer, NULL, run_syncer, judge);
     judge->has_syncer = judge->has_committer && !error;
-    for (size_t i = 0; !error && i < judge->checkers.count; i++) {
+    size_t wanted = judge->checkers.count;
+    if (judge->second && second_count(judge->second) < wanted) wanted = second_count(judge->second);
+    for (size_t i = 0; !error && i < wanted; i++) {
         struct judge_thread *thread = &judge->threads[i];
         thread->judge = judge;
         thread->decoded.keep_bytes = DECODED_LEAST;
@@ -472,6 +483,15 @@ static struct status start_threads(struct judge *judge)
     return status_error(STATUS_IO, "cannot start a thread: %s", strerror(error));
 }
 
+static struct status open_second(struct judge *judge, const struct judge_config *config)
+{
+    const struct row_layout *layout = profile_rules(judge->inputs.profile)->layout;
+    if (!config->second_backend) return status_ok();
+    TRY(second_open(&judge->second, &judge->options, config->second_backend, layout,
+                    judge->inputs.lists.precision));
+    return run_record_add_text(&judge->inputs.record, "second_backend", config->second_backend);
+}
+
 static struct status open_all(struct judge *judge, const struct judge_config *config)
 {
     TRY(run_report_check(&judge->options, NULL));
@@ -479,6 +499,7 @@ static struct status open_all(struct judge *judge, const struct judge_config *co
     TRY(run_inputs_open_online(&judge->inputs, &judge->options));
     TRY(checkers_open(&judge->checkers, &judge->options, judge->inputs.backend, SIZE_MAX));
     judge->setup = checkers_setup(&judge->checkers, &judge->options, &judge->inputs, NULL);
+    TRY(open_second(judge, config));
     TRY(open_ranks(judge, config));
     return start_threads(judge);
 }
@@ -633,7 +654,8 @@ struct status judge_finish(int *exit_status, struct judge *judge)
                                            .totals = &totals,
                                            .record = &judge->inputs.record,
                                            .profile = profile_name(judge->inputs.profile),
-                                           .threads = threads };
+                                           .threads = threads,
+                                           .has_second = judge->second != NULL };
     struct status status = judge_report(exit_status, &judge->options, &outcome);
     if (judge->failure.code) return judge->failure;
     if (status.code) return status;
@@ -659,6 +681,7 @@ void judge_close(struct judge *judge)
     record_queue_release(&judge->queue);
     for (size_t i = 0; i < CHECK_THREADS_MAX; i++) arena_release(&judge->threads[i].decoded);
     if (judge->has_ranks) rank_set_close(&judge->ranks);
+    second_close(judge->second);
     checkers_close(&judge->checkers);
     run_inputs_close(&judge->inputs);
     judge_live_release(&judge->live);

@@ -27,8 +27,8 @@ struct judge;
  * call the judge, but for judge_progress. */
 struct judge_listener {
     void *context;
-    /* The body is not needed any more. NULL: memory_release. */
-    void (*release)(void *context, void *body, size_t bytes);
+    /* The body is not needed any more; before done(). NULL: memory_release. */
+    void (*release)(void *context, const struct judge_submission *record);
     /* The rows of a record can be read in the files; for each record, in the order of its rank. */
     void (*done)(void *context, const struct record_done *done);
     /* A submission that was refused for want of room may be tried again. */
@@ -38,9 +38,11 @@ struct judge_listener {
 struct judge_config {
     /* What applies: out_path, threads, memory_bytes, config_path (lists), profile, thresholds, seed, evidence,
      * columns, diagnose budget, fail_on, min_judged, junit, report, color, file_policy, warnings (of refused
-     * bodies); result_csv_path: a result file of the run that is to go on, or its directory. They must
+     * bodies); result_csv_path: a result file of the run to resume, or its directory. They must
      * outlive the judge. The backend is `recorded`. */
     const struct run_options *options;
+    /* A device that the records are given to as well (online/second_device.h); or NULL. Must outlive the judge. */
+    const char *second_backend;
     const int64_t *ranks; /* copied; records of others have no rows. None: all, as they come */
     size_t n_ranks;
     /* Memory for bodies that wait or are in work, of which each counts twice, as what is decoded of it may be a

@@ -12,12 +12,15 @@
 
 enum { FOLDER_BYTES = 32 };
 
-static void print_files(const struct rank_set *ranks)
+static void print_files(const struct rank_set *ranks, bool has_second)
 {
     printf("\nfiles\n");
     for (size_t i = 0; i < ranks->count; i++) printf("  %s\n", ranks->items[i]->files.result_path);
     printf("  and beside %s: details, evidence, run and records\n",
            ranks->count == 1 ? "it" : "each of them");
+    if (has_second)
+        printf("  and of the second device accuracy_checking_two_way_result and _details, "
+               "api_precision_compare_result and _details\n");
 }
 
 static void print_totals(const struct judge_outcome *outcome)
@@ -89,7 +92,7 @@ struct status judge_report(int *exit_status, const struct run_options *options,
                            const struct judge_outcome *outcome)
 {
     summary_print(stdout, outcome->summary, NULL, run_report_wants_color(options));
-    print_files(outcome->ranks);
+    print_files(outcome->ranks, outcome->has_second);
     print_totals(outcome);
     (void)fflush(stdout);
     if (options->report && outcome->ranks->count) TRY(make_page(options, outcome->ranks));

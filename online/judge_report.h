@@ -14,6 +14,7 @@ struct judge_outcome {
     const struct run_record *record;
     const char *profile;
     size_t threads;
+    bool has_second; /* there are files of a second device */
 };
 
 /* Print the summary, write the page and the JUnit report that the options name, find the exit status. */

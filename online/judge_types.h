@@ -15,7 +15,7 @@ struct record_origin {
     uint64_t sequence;   /* in the connection, or in the session */
     int64_t rank, step;  /* as the frame says */
     /* Of our own transport, whose sessions outlive connections: the id, for the evidence and the journal. NULL: the
-     * connection is the session, and nothing goes on after it. */
+     * connection is the session, and nothing continues after it. */
     const char *session;
 };
 

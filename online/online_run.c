@@ -65,11 +65,12 @@ static void wake(struct online_run *run)
     else if (write(run->woken, &one, sizeof one) < 0) return; /* a full counter wakes too */
 }
 
-static void release_body(void *context, void *body, size_t bytes)
+static void release_body(void *context, const struct judge_submission *record)
 {
     struct online_run *run = context;
-    memory_release(body);
-    if (receive_memory_give(&run->memory, bytes)) wake(run);
+    if (run->stream && stream_service_release(run->stream, record)) return;
+    memory_release(record->body);
+    if (receive_memory_give(&run->memory, record->bytes)) wake(run);
 }
 
 static void has_room(void *context)
@@ -147,6 +148,7 @@ static struct status open_judge(struct online_run *run)
     const struct integer_list *ranks = &run->options->config.ranks;
     const struct judge_config config = {
         .options = &run->judged,
+        .second_backend = run->options->backend,
         .ranks = ranks->items,
         .n_ranks = ranks->count,
         .queue_bytes = 2 * run->memory.share_bytes,

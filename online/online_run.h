@@ -33,6 +33,8 @@ struct online_options {
     struct warnings log;           /* one line per event */
     struct online_watcher watcher;
 
+    const char *backend; /* of a second device, or NULL (online/second_device.h) */
+
     /* Of our own clients (online/stream_service.h). */
     const char *token;    /* that they must have, or NULL */
     bool may_stop;        /* training is told to stop at this verdict, or a worse one */

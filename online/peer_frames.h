@@ -65,7 +65,7 @@ enum peer_progress {
  *   taken   how many of the bytes are done with. The others, at most PEER_HEADER_MAX - 1 with PEER_MORE,
  *           must be there again in the next call, in front of what follows them
  *   errors  STATUS_BAD_INPUT: a length above the limit; STATUS_SKIP: as body_checksum_start;
- *           STATUS_NO_MEMORY. The connection cannot go on
+ *           STATUS_NO_MEMORY. The connection cannot continue
  */
 struct status peer_reader_take(enum peer_progress *progress, size_t *taken,
                                struct peer_reader *reader, const unsigned char *bytes,

@@ -175,7 +175,7 @@ static struct status take_bytes(struct peer_session *s, const unsigned char *byt
     return keep_unread(s, bytes, count);
 }
 
-/* What waited may go on now. */
+/* What waited may continue now. */
 static struct status go_on(struct peer_session *s)
 {
     if (s->waits_for_sink) TRY(submit(s));

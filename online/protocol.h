@@ -25,7 +25,7 @@ struct protocol {
     struct status (*begin)(void **session, void *context, struct connection *connection);
 
     /* Bytes are there to be read. Where to, and how many at most? 0: none for now; the protocol asks
-     * for them with connection_resume when it can go on. */
+     * for them with connection_resume when it can continue. */
     size_t (*room)(void *session, void **where);
 
     /* So many bytes were put there. A failure ends the connection, and the log says why. */
@@ -35,7 +35,7 @@ struct protocol {
      * is to be released. */
     void (*closed)(void *session, struct status why);
 
-    /* After server_wake, and some times a second: what waits may be able to go on. May be NULL. */
+    /* After server_wake, and some times a second: what waits may be able to continue. May be NULL. */
     void (*woken)(void *context);
 };
 

@@ -18,21 +18,38 @@
 
 #include "core/file.h"
 #include "core/status.h"
+#include "online/second_device.h"
 #include "results/outcome.h"
 #include "results/result_files.h"
 
-enum { RANK_FILE_RESULT, RANK_FILE_DETAILS, RANK_FILE_EVIDENCE, RANK_FILES_SIZED };
+enum {
+    RANK_FILE_RESULT,
+    RANK_FILE_DETAILS,
+    RANK_FILE_EVIDENCE,
+    RANK_FILES_OWN,
+    /* Of a run with a second device (online/second_device.h). */
+    RANK_FILE_TWO_WAY_RESULT = RANK_FILES_OWN,
+    RANK_FILE_TWO_WAY_DETAILS,
+    RANK_FILE_THREE_WAY_RESULT,
+    RANK_FILE_THREE_WAY_DETAILS,
+    RANK_FILES_ALL
+};
 
 struct rank_files {
     int64_t rank;
     struct result_files files;
     struct file journal;
-    char *journal_path;               /* owned */
-    uint64_t sizes[RANK_FILES_SIZED]; /* up to the last whole group */
+    char *journal_path; /* owned */
+    int count;          /* RANK_FILES_OWN or RANK_FILES_ALL */
+    struct file second[RANK_FILES_ALL - RANK_FILES_OWN];
+    uint64_t sizes[RANK_FILES_ALL]; /* up to the last whole group */
     uint64_t journal_size;
     bool torn; /* a group may have been written in part, and is to be cut off first */
 };
-#define RANK_FILES_NONE ((struct rank_files){ .files = RESULT_FILES_NONE, .journal = FILE_NONE })
+#define RANK_FILES_NONE                               \
+    ((struct rank_files){ .files = RESULT_FILES_NONE, \
+                          .journal = FILE_NONE,       \
+                          .second = { FILE_NONE, FILE_NONE, FILE_NONE, FILE_NONE } })
 
 /* One line of the journal. */
 struct rank_entry {
@@ -49,6 +66,7 @@ struct rank_files_options {
     const struct row_layout *layout;
     enum header_language language;
     struct file_policy policy;
+    bool has_second; /* the files of a second device too */
 };
 
 /* New files. To be closed also when this fails. */
@@ -70,10 +88,12 @@ struct status rank_files_resume(struct rank_files *out, const struct result_rank
 /* Append the rows of a record and its line.
  *
  *   outcome  NULL: it has no rows
+ *   second   rows of the second device, or NULL
  *   errors   STATUS_IO: nothing of it counts as written, and it may be tried again
  */
 struct status rank_files_append(struct rank_files *files, const struct rank_entry *entry,
-                                const struct case_outcome *outcome);
+                                const struct case_outcome *outcome,
+                                const struct second_rows *second);
 
 /* Make durable what was appended, the journal last. */
 struct status rank_files_sync(struct rank_files *files);

@@ -184,13 +184,13 @@ void rank_set_close(struct rank_set *set)
 /* ---- rows --------------------------------------------------------------------------------- */
 
 struct status rank_set_append(struct rank_set *set, int64_t rank, const struct rank_entry *entry,
-                              const struct case_outcome *outcome)
+                              const struct case_outcome *outcome, const struct second_rows *second)
 {
     pthread_mutex_lock(&set->lock);
     struct rank_files *files = find(set, rank);
     struct status status = files ? status_ok() : open_rank(&files, set, rank);
     pthread_mutex_unlock(&set->lock);
-    if (!status.code) status = rank_files_append(files, entry, outcome);
+    if (!status.code) status = rank_files_append(files, entry, outcome, second);
     if (status.code) return status;
     pthread_mutex_lock(&set->lock);
     status = note_session(set, entry);

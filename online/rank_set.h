@@ -13,7 +13,7 @@
 #include "online/rank_files.h"
 
 /* Ranks that are named, and that come by themselves: whoever sends records says which rank they are of. */
-enum { RANKS_MOST = 1024, RANKS_UNNAMED_MOST = 128, RANK_DESCRIPTORS = 5 };
+enum { RANKS_MOST = 1024, RANKS_UNNAMED_MOST = 128, RANK_DESCRIPTORS = 9 };
 
 struct rank_set {
     pthread_mutex_t lock;                 /* of everything below */
@@ -54,7 +54,7 @@ struct status rank_set_admit(struct rank_set *set, int64_t rank);
 
 /* Append the rows of a record of a rank that is admitted, or note that it has none. */
 struct status rank_set_append(struct rank_set *set, int64_t rank, const struct rank_entry *entry,
-                              const struct case_outcome *outcome);
+                              const struct case_outcome *outcome, const struct second_rows *second);
 
 /* How many records of a session are noted. */
 uint64_t rank_set_committed(struct rank_set *set, const char *session);

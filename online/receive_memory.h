@@ -3,7 +3,7 @@
  *
  * What is announced takes nothing; what has arrived is taken piece by piece. When the share is used up
  * the connections wait. So that they do not wait for each other with half a body each, one of them, the
- * leader, may go on beyond the share until its body is whole. A body is at most as large as the share,
+ * leader, may continue beyond the share until its body is whole. A body is at most as large as the share,
  * so no more than twice the share is ever taken.
  */
 #ifndef PROBE_ONLINE_RECEIVE_MEMORY_H

@@ -93,6 +93,7 @@ void record_queue_recycle(struct record_queue *queue, struct queued_record *reco
     record->name = NULL;
     record->reason = status_ok();
     case_outcome_clear(&record->outcome);
+    second_rows_clear(&record->second);
     record->next = queue->spare;
     queue->spare = record;
 }
@@ -103,6 +104,7 @@ static void release_list(struct queued_record *record)
         struct queued_record *next = record->next;
         memory_release(record->name);
         case_outcome_release(&record->outcome);
+        second_rows_release(&record->second);
         memory_release(record);
         record = next;
     }

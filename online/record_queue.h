@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "online/judge_types.h"
+#include "online/second_device.h"
 #include "results/outcome.h"
 
 enum { RECORD_ADDRESS_BYTES = 80, RECORD_SESSION_BYTES = 80, RECORD_RANKS_AHEAD = 64 };
@@ -31,6 +32,7 @@ struct queued_record {
     char *name;           /* owned; or NULL */
     struct status reason; /* why it was refused */
     struct case_outcome outcome;
+    struct second_rows second; /* of a second device, where there is one */
     struct queued_record *next;
 };
 

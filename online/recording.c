@@ -2,16 +2,16 @@
 #include "online/recording.h"
 
 #include <string.h>
-#include <zlib.h>
 
 #include "core/memory.h"
+#include "formats/crc32.h"
 #include "online/stream_record.h"
 
 static const char title[] = "probe-ut online recording 1\n";
 static const char mark[4] = { 'R', 'E', 'C', '1' };
 enum { TITLE_BYTES = sizeof title - 1, HEAD_BYTES = 48 };
 
-/* What decodes the bodies of a kind, and whether they come in sessions that go on over connections. */
+/* What decodes the bodies of a kind, and whether they come in sessions that outlive connections. */
 static const struct {
     record_decoder *decode;
     bool has_sessions;
@@ -35,10 +35,7 @@ static uint64_t get(const unsigned char **in, int bytes)
     return value;
 }
 
-static uint32_t checksum(const void *body, size_t bytes)
-{
-    return (uint32_t)crc32_z(crc32_z(0, NULL, 0), body, bytes);
-}
+static uint32_t checksum(const void *body, size_t bytes) { return crc32_append(0, body, bytes); }
 
 /* ---- writing ---------------------------------------------------------------------------- */
 

@@ -431,7 +431,7 @@ static void refuse(struct server *server, int fd, const struct sockaddr_storage 
     (void)close(fd);
 }
 
-/* Without memory for it a connection is refused; the others go on. */
+/* Without memory for it a connection is refused; the others stay. */
 static void add_connection(struct server *server, int fd, const struct sockaddr_storage *from)
 {
     uint16_t port;

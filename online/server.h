@@ -46,7 +46,7 @@ struct status server_serve(struct server *server, int other_fd);
 /* Have the protocols' woken called. May be called from any thread. */
 void server_wake(struct server *server);
 
-/* Accept nobody any more. Connections go on. */
+/* Accept nobody any more. Connections stay. */
 void server_refuse_new(struct server *server);
 
 /* How many connections are open? */

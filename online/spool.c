@@ -1,6 +1,6 @@
-/* Segments of appended records. What a client has been told to be durable depends on two rules: nothing
- * is acknowledged before the sync that follows its write, and a segment goes only after the rows of all
- * its records are durable. */
+/* The directory of segments. What a client has been told to be durable depends on three rules: nothing is
+ * acknowledged before the sync that follows its write, no segment is begun before everything in front of it
+ * is durable, and a segment goes only after the rows of all its records are durable. */
 #include "online/spool.h"
 
 #include <assert.h>
@@ -9,56 +9,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "core/directory.h"
 #include "core/file.h"
 #include "core/memory.h"
-#include "online/stream_frames.h"
 
-#define SEGMENT_MAGIC "UTSPOOL1"
-enum {
-    MAGIC_BYTES = 8,
-    ENTRY_BYTES = 48,
-    ALIGNMENT = 16,
-    BATCH_BYTES = 1 << 20,
-    DIRECT_BYTES = 1 << 18,
-    PIECE_BYTES = 8 << 20
-};
-#define ENTRY_MAGIC UINT32_C(0x59524e45) /* "ENRY" */
-
-/* An entry in the file: ENTRY_MAGIC xor the CRC-32 of what follows up to the body, kind, session, sequence,
- * bytes and sum of the body (stream_bulk_sum). Of ENTRY_PROGRESS, the sequence is that of the
- * session's next record, and there is no body. */
-enum entry_kind { ENTRY_RECORD = 1, ENTRY_PROGRESS = 2 };
-enum { AT_KIND = 4, AT_SESSION = 8, AT_SEQUENCE = 24, AT_BYTES = 32, AT_SUM = 40 };
-
-struct segment {
-    uint64_t number, bytes;
-    size_t waiting; /* records that are not done */
-    bool goes;      /* marked to be removed */
-    struct file file;
-};
-
-struct progress {
-    unsigned char session[SPOOL_SESSION_BYTES];
-    uint64_t next;
-};
+#define SPARE_NAME "spare.spool"
 
 struct spool {
     char *directory;
     uint64_t segment_bytes;
     struct file lock;
-    pthread_mutex_t mutex; /* of `segments`, what they hold, and `sessions` */
-    struct segment **segments;
+    pthread_mutex_t mutex; /* of `segments`, what they hold, `spare` and `sessions` */
+    struct spool_segment **segments;
     size_t n_segments;
-    struct progress *sessions;
+    struct file spare; /* of a segment that is done; for the next one */
+    struct spool_progress *sessions;
     size_t n_sessions, session_room;
     struct spool_record *left;
     size_t n_left, left_room;
-    unsigned char *batch;
-    size_t batch_used;
-    bool torn; /* a write that failed could not be taken back: the newest segment gets no more */
+    struct spool_batch batch;
 };
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -91,7 +61,7 @@ static bool segment_number(uint64_t *number, const char *name)
 
 /* ---- sessions --------------------------------------------------------------------------- */
 
-static struct progress *find_session(const struct spool *spool, const unsigned char *session)
+static struct spool_progress *find_session(const struct spool *spool, const unsigned char *session)
 {
     for (size_t i = 0; i < spool->n_sessions; i++)
         if (!memcmp(spool->sessions[i].session, session, SPOOL_SESSION_BYTES))
@@ -99,11 +69,16 @@ static struct progress *find_session(const struct spool *spool, const unsigned c
     return NULL;
 }
 
+static uint64_t next_of(const struct spool *spool, const unsigned char *session)
+{
+    const struct spool_progress *progress = find_session(spool, session);
+    return progress ? progress->next : 0;
+}
+
 uint64_t spool_next(struct spool *spool, const unsigned char *session)
 {
     pthread_mutex_lock(&spool->mutex);
-    const struct progress *progress = find_session(spool, session);
-    uint64_t next = progress ? progress->next : 0;
+    uint64_t next = next_of(spool, session);
     pthread_mutex_unlock(&spool->mutex);
     return next;
 }
@@ -122,7 +97,7 @@ static struct status make_room(void **items, size_t *room, size_t count, size_t 
 
 static struct status set_next(struct spool *spool, const unsigned char *session, uint64_t next)
 {
-    struct progress *progress = find_session(spool, session);
+    struct spool_progress *progress = find_session(spool, session);
 
     if (!progress) {
         void *items = spool->sessions;
@@ -136,133 +111,80 @@ static struct status set_next(struct spool *spool, const unsigned char *session,
     return status_ok();
 }
 
-/* ---- entries ---------------------------------------------------------------------------- */
+/* ---- appending -------------------------------------------------------------------------- */
 
-static uint64_t padded(uint64_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
-
-static void put_entry(unsigned char *out, enum entry_kind kind, const unsigned char *session,
-                      uint64_t sequence, uint64_t bytes, uint64_t sum)
-{
-    stream_put_u32(out + AT_KIND, (uint32_t)kind);
-    memcpy(out + AT_SESSION, session, SPOOL_SESSION_BYTES);
-    stream_put_u64(out + AT_SEQUENCE, sequence);
-    stream_put_u64(out + AT_BYTES, bytes);
-    stream_put_u64(out + AT_SUM, sum);
-    stream_put_u32(out, ENTRY_MAGIC ^ (uint32_t)crc32_z(0, out + 4, ENTRY_BYTES - 4));
-}
-
-static bool entry_is_intact(const unsigned char *entry)
-{
-    return stream_u32(entry) == (ENTRY_MAGIC ^ (uint32_t)crc32_z(0, entry + 4, ENTRY_BYTES - 4));
-}
-
-/* ---- writing ---------------------------------------------------------------------------- */
-
-static struct segment *newest(const struct spool *spool)
+static struct spool_segment *newest(const struct spool *spool)
 {
     return spool->segments[spool->n_segments - 1];
 }
 
-static struct status flush_batch(struct spool *spool, const struct file *file)
+/* A segment without a file, in the list; NULL when there is no memory. */
+static struct spool_segment *list_segment(struct spool *spool, uint64_t number)
 {
-    size_t used = spool->batch_used;
-    spool->batch_used = 0;
-    return used ? file_write_all(file, spool->batch, used) : status_ok();
+    struct spool_segment **grown =
+        memory_resize(spool->segments, (spool->n_segments + 1) * sizeof *spool->segments);
+    if (!grown) return NULL;
+    spool->segments = grown;
+    struct spool_segment *segment = memory_allocate_zeroed(1, sizeof *segment);
+    if (!segment) return NULL;
+    segment->number = number;
+    segment->file = FILE_NONE;
+    spool->segments[spool->n_segments++] = segment;
+    return segment;
 }
 
-/* The disk works while the next piece is copied. */
-static struct status write_large(const struct file *file, const unsigned char *bytes, size_t count)
+static void unlist_newest(struct spool *spool)
 {
-    for (size_t at = 0; at < count; at += PIECE_BYTES) {
-        size_t part = count - at < PIECE_BYTES ? count - at : PIECE_BYTES;
-        TRY(file_write_all(file, bytes + at, part));
-        if (part == PIECE_BYTES) file_begin_sync(file);
-    }
-    return status_ok();
+    struct spool_segment *segment = spool->segments[--spool->n_segments];
+    (void)file_close(&segment->file);
+    memory_release(segment);
 }
 
-static struct status put_bytes(struct spool *spool, const struct file *file, const void *bytes,
-                               size_t count)
+/* The spare file under its new name, or a new one. */
+static struct status open_file(struct file *out, struct spool *spool, const char *path)
 {
-    if (count > BATCH_BYTES - spool->batch_used) TRY(flush_batch(spool, file));
-    if (count >= DIRECT_BYTES) {
-        TRY(flush_batch(spool, file));
-        return write_large(file, bytes, count);
-    }
-    if (count) memcpy(spool->batch + spool->batch_used, bytes, count);
-    spool->batch_used += count;
+    if (spool->spare.fd < 0) return file_create(out, path);
+    TRY(file_rename_only(spool->spare.path, path));
+    char *name = memory_copy_string(path);
+    if (!name) return status_no_memory(0); /* the file is lost to us, and goes with the spool */
+    memory_release(spool->spare.path);
+    *out = (struct file){ .fd = spool->spare.fd, .path = name };
+    spool->spare = FILE_NONE;
     return status_ok();
 }
 
 /* Begin a segment with the progress of all sessions. */
 static struct status add_segment(struct spool *spool, uint64_t number)
 {
-    unsigned char entry[ENTRY_BYTES];
-    struct segment **grown =
-        memory_resize(spool->segments, (spool->n_segments + 1) * sizeof(struct segment *));
-    if (!grown) return status_no_memory(0);
-    spool->segments = grown;
-    struct segment *segment = memory_allocate_zeroed(1, sizeof *segment);
     char *path = segment_path(spool, number);
-    struct status status = segment && path ? file_create(&segment->file, path)
-                                           : status_no_memory(0);
-    if (status.code) goto release;
+    struct spool_segment *segment = path ? list_segment(spool, number) : NULL;
+    struct status status = segment ? open_file(&segment->file, spool, path) : status_no_memory(0);
 
-    spool->batch_used = 0;
-    status = put_bytes(spool, &segment->file, SEGMENT_MAGIC, MAGIC_BYTES);
-    static const unsigned char zeros[ALIGNMENT];
-    if (!status.code) status = put_bytes(spool, &segment->file, zeros, ALIGNMENT - MAGIC_BYTES);
-    for (size_t i = 0; !status.code && i < spool->n_sessions; i++) {
-        put_entry(entry, ENTRY_PROGRESS, spool->sessions[i].session, spool->sessions[i].next, 0, 0);
-        status = put_bytes(spool, &segment->file, entry, sizeof entry);
+    if (!status.code) {
+        segment->is_ours = true;
+        status = spool_segment_begin(segment, &spool->batch, spool->sessions, spool->n_sessions);
+        if (status.code) (void)file_remove(path);
     }
-    if (!status.code) status = flush_batch(spool, &segment->file);
-    if (!status.code) status = file_sync(&segment->file);
-    if (!status.code) status = file_sync_directory(spool->directory);
-    if (status.code) {
-        (void)file_close(&segment->file);
-        (void)file_remove(path);
-        goto release;
-    }
-    segment->number = number;
-    segment->bytes = ALIGNMENT + spool->n_sessions * ENTRY_BYTES;
-    spool->segments[spool->n_segments++] = segment;
-    segment = NULL;
-release:
+    if (segment && status.code) unlist_newest(spool);
     memory_release(path);
-    memory_release(segment);
     return status;
 }
 
-static struct status append_record(struct spool *spool, struct segment *segment, uint64_t *end,
-                                   struct spool_record *record, const void *body)
+static bool is_full(const struct spool *spool)
 {
-    static const unsigned char zeros[ALIGNMENT];
-    unsigned char entry[ENTRY_BYTES];
-    size_t bytes = (size_t)record->bytes;
-
-    put_entry(entry, ENTRY_RECORD, record->session, record->sequence, bytes,
-              stream_bulk_sum(0, body, bytes));
-    TRY(put_bytes(spool, &segment->file, entry, sizeof entry));
-    TRY(put_bytes(spool, &segment->file, body, bytes));
-    TRY(put_bytes(spool, &segment->file, zeros, (size_t)(padded(bytes) - bytes)));
-    record->segment = segment->number;
-    record->offset = *end + ENTRY_BYTES;
-    *end = record->offset + padded(bytes);
-    return status_ok();
+    return newest(spool)->bytes > spool->segment_bytes || newest(spool)->is_lost;
 }
 
-static struct status append_records(struct spool *spool, struct segment *segment, uint64_t *end,
-                                    struct spool_record *records, const void *const *bodies,
-                                    size_t count)
+bool spool_begins_segment(struct spool *spool)
 {
-    for (size_t i = 0; i < count; i++)
-        TRY(append_record(spool, segment, end, &records[i], bodies[i]));
-    return flush_batch(spool, &segment->file);
+    pthread_mutex_lock(&spool->mutex);
+    bool begins = is_full(spool);
+    pthread_mutex_unlock(&spool->mutex);
+    return begins;
 }
 
 /* The records are in the file. */
-static struct status note_appended(struct spool *spool, struct segment *segment, uint64_t end,
+static struct status note_appended(struct spool *spool, struct spool_segment *segment, uint64_t end,
                                    const struct spool_record *records, size_t count)
 {
     segment->bytes = end;
@@ -276,49 +198,85 @@ struct status spool_append(struct spool *spool, struct spool_record *records,
                            const void *const *bodies, size_t count)
 {
     struct status status = status_ok();
+    uint64_t end;
 
-    if (newest(spool)->bytes > spool->segment_bytes || spool->torn) {
-        pthread_mutex_lock(&spool->mutex);
-        status = add_segment(spool, newest(spool)->number + 1);
-        pthread_mutex_unlock(&spool->mutex);
-        if (status.code) return status;
-        spool->torn = false;
-    }
-    struct segment *segment = newest(spool);
-    uint64_t end = segment->bytes;
-    status = append_records(spool, segment, &end, records, bodies, count);
-    if (status.code) {
-        spool->batch_used = 0;
-        spool->torn = file_truncate(&segment->file, segment->bytes).code != STATUS_OK;
-        return status;
-    }
+    pthread_mutex_lock(&spool->mutex);
+    if (is_full(spool)) status = add_segment(spool, newest(spool)->number + 1);
+    struct spool_segment *segment = newest(spool);
+    pthread_mutex_unlock(&spool->mutex);
+    if (!status.code)
+        status = spool_segment_write(&end, segment, &spool->batch, records, bodies, count);
+    if (status.code) return status;
     pthread_mutex_lock(&spool->mutex);
     status = note_appended(spool, segment, end, records, count);
     pthread_mutex_unlock(&spool->mutex);
     return status;
 }
 
-struct status spool_sync(struct spool *spool) { return file_sync(&newest(spool)->file); }
+/* ---- durability ------------------------------------------------------------------------- */
+
+/* What memory still shows of it may not be on the disk: no process shall find it there. */
+static void give_up(struct spool_segment *segment)
+{
+    segment->is_lost = true;
+    (void)file_truncate(&segment->file, segment->synced_bytes);
+}
+
+struct status spool_sync(struct spool *spool)
+{
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_segment *segment = newest(spool);
+    uint64_t bytes = segment->bytes;
+    bool is_lost = segment->is_lost, is_named = segment->is_named;
+    pthread_mutex_unlock(&spool->mutex);
+    if (is_lost)
+        return status_error(STATUS_IO, "'%s' could not be synced",
+                            file_shown(segment->file.path).text);
+    struct status status = file_sync(&segment->file);
+    if (!status.code && !is_named) status = file_sync_directory(spool->directory);
+    pthread_mutex_lock(&spool->mutex);
+    if (status.code) give_up(segment);
+    else if (bytes > segment->synced_bytes) segment->synced_bytes = bytes;
+    segment->is_named = segment->is_named || !status.code;
+    pthread_mutex_unlock(&spool->mutex);
+    return status;
+}
+
+static struct spool_segment *find_segment(const struct spool *spool, uint64_t number)
+{
+    for (size_t i = 0; i < spool->n_segments; i++)
+        if (spool->segments[i]->number == number) return spool->segments[i];
+    return NULL;
+}
+
+void spool_retract(struct spool *spool, const struct spool_record *record)
+{
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_segment *segment = find_segment(spool, record->segment);
+    struct spool_progress *session = find_session(spool, record->session);
+    assert(segment && segment->is_lost && session);
+    segment->waiting--;
+    segment->bytes = segment->synced_bytes;
+    if (record->sequence < session->next) session->next = record->sequence;
+    pthread_mutex_unlock(&spool->mutex);
+}
 
 /* ---- reading and removing --------------------------------------------------------------- */
 
-static struct segment *find_segment(struct spool *spool, uint64_t number)
+static struct spool_segment *segment_of(struct spool *spool, const struct spool_record *record)
 {
-    struct segment *found = NULL;
-
     pthread_mutex_lock(&spool->mutex);
-    for (size_t i = 0; i < spool->n_segments && !found; i++)
-        if (spool->segments[i]->number == number) found = spool->segments[i];
+    struct spool_segment *found = find_segment(spool, record->segment);
     pthread_mutex_unlock(&spool->mutex);
+    assert(found);
     return found;
 }
 
 struct status spool_read(struct spool *spool, const struct spool_record *record, void *body)
 {
-    struct segment *segment = find_segment(spool, record->segment);
+    const struct spool_segment *segment = segment_of(spool, record);
     size_t got;
 
-    assert(segment);
     TRY(file_read_at(&got, &segment->file, body, (size_t)record->bytes, record->offset));
     if (got < record->bytes)
         return status_error(STATUS_IO, "'%s' became shorter while it was in use",
@@ -328,55 +286,77 @@ struct status spool_read(struct spool *spool, const struct spool_record *record,
 
 bool spool_done(struct spool *spool, const struct spool_record *record)
 {
-    struct segment *segment = find_segment(spool, record->segment);
+    struct spool_segment *segment = segment_of(spool, record);
 
-    assert(segment);
     pthread_mutex_lock(&spool->mutex);
     bool may_go = --segment->waiting == 0 && segment != newest(spool);
     pthread_mutex_unlock(&spool->mutex);
     return may_go;
 }
 
-static struct status remove_segment(struct segment *segment)
+/* Keep the file for the next segment. What is not of the usual size is not worth it, and where a sync has failed the
+ * disk may be bad. */
+static bool keep_file(struct spool *spool, struct spool_segment *segment)
 {
-    char *path = memory_copy_string(segment->file.path);
+    uint64_t most = 2 * spool->segment_bytes;
+    if (spool->spare.fd >= 0 || !segment->is_ours || segment->is_lost || segment->bytes > most)
+        return false;
+    char *path = path_in(spool, SPARE_NAME);
+    if (!path || file_rename_only(segment->file.path, path).code) {
+        memory_release(path);
+        return false;
+    }
+    memory_release(segment->file.path);
+    segment->file.path = path;
+    spool->spare = segment->file;
+    segment->file = FILE_NONE;
+    return true;
+}
+
+static struct status remove_file(struct file *file)
+{
+    char *path = memory_copy_string(file->path);
     if (!path) return status_no_memory(0);
-    struct status closed = file_close(&segment->file);
+    struct status closed = file_close(file);
     struct status removed = file_remove(path);
     memory_release(path);
-    memory_release(segment);
     return closed.code ? closed : removed;
 }
 
-/* Mark what is done; the newest segment only when `all`. */
+/* Mark what is done; the newest segment only when `all`. Until the newest one is durable, the progress of the sessions
+ * is in those before it. */
 static bool mark_done(struct spool *spool, bool all)
 {
     bool any = false;
 
     pthread_mutex_lock(&spool->mutex);
     for (size_t i = 0; i < spool->n_segments; i++) {
-        struct segment *segment = spool->segments[i];
-        segment->goes = !segment->waiting && (all || i + 1 < spool->n_segments);
+        struct spool_segment *segment = spool->segments[i];
+        segment->goes = !segment->waiting && (all || i + 1 < spool->n_segments) &&
+                        (all || newest(spool)->synced_bytes);
         any = any || segment->goes;
     }
     pthread_mutex_unlock(&spool->mutex);
     return any;
 }
 
-static struct status remove_marked(struct spool *spool)
+static struct status remove_marked(struct spool *spool, bool finished)
 {
     struct status status = status_ok();
     size_t kept = 0;
 
     pthread_mutex_lock(&spool->mutex);
     for (size_t i = 0; i < spool->n_segments; i++) {
-        struct segment *segment = spool->segments[i];
+        struct spool_segment *segment = spool->segments[i];
         if (!segment->goes) {
             spool->segments[kept++] = segment;
             continue;
         }
-        struct status removed = remove_segment(segment);
-        if (!status.code) status = removed;
+        if (finished || !keep_file(spool, segment)) {
+            struct status removed = remove_file(&segment->file);
+            if (!status.code) status = removed;
+        }
+        memory_release(segment);
     }
     spool->n_segments = kept;
     pthread_mutex_unlock(&spool->mutex);
@@ -388,7 +368,7 @@ struct status spool_clear(struct spool *spool, struct status (*make_durable)(voi
 {
     if (!mark_done(spool, false)) return status_ok();
     TRY(make_durable(context));
-    return remove_marked(spool);
+    return remove_marked(spool, false);
 }
 
 uint64_t spool_bytes(struct spool *spool)
@@ -403,22 +383,6 @@ uint64_t spool_bytes(struct spool *spool)
 
 /* ---- opening ---------------------------------------------------------------------------- */
 
-/* Is the body at `offset` what its entry says? */
-static struct status check_body(bool *is_intact, const struct file *file, unsigned char *buffer,
-                                uint64_t offset, uint64_t bytes, uint64_t sum)
-{
-    uint64_t found = 0;
-
-    for (uint64_t at = 0; at < bytes; at += BATCH_BYTES) {
-        size_t part = (size_t)(bytes - at < BATCH_BYTES ? bytes - at : BATCH_BYTES), got;
-        TRY(file_read_at(&got, file, buffer, part, offset + at));
-        if (got < part) break;
-        found = stream_bulk_sum(found, buffer, part);
-    }
-    *is_intact = found == sum;
-    return status_ok();
-}
-
 static struct status remember_left(struct spool *spool, const struct spool_record *record)
 {
     void *items = spool->left;
@@ -428,75 +392,39 @@ static struct status remember_left(struct spool *spool, const struct spool_recor
     return status_ok();
 }
 
-/* Take the entry at *end, and *end behind it; *found is false when there is no whole one. */
-static struct status read_entry(bool *found, uint64_t *end, struct spool *spool,
-                                struct segment *segment, uint64_t size)
+/* A record that was written anew may be there twice, and what is behind a gap was never acknowledged. */
+static struct status take_record(void *context, const struct spool_record *record)
 {
-    unsigned char entry[ENTRY_BYTES];
-    size_t got;
+    struct spool *spool = context;
 
-    *found = false;
-    TRY(file_read_at(&got, &segment->file, entry, sizeof entry, *end));
-    if (got < sizeof entry || !entry_is_intact(entry)) return status_ok();
-    struct spool_record record = { .sequence = stream_u64(entry + AT_SEQUENCE),
-                                   .bytes = stream_u64(entry + AT_BYTES),
-                                   .segment = segment->number,
-                                   .offset = *end + ENTRY_BYTES };
-    memcpy(record.session, entry + AT_SESSION, SPOOL_SESSION_BYTES);
-    if (record.bytes > size - record.offset) return status_ok();
-    TRY(check_body(found, &segment->file, spool->batch, record.offset, record.bytes,
-                   stream_u64(entry + AT_SUM)));
-    if (!*found) return status_ok();
-    *end = record.offset + padded(record.bytes);
-    if (stream_u32(entry + AT_KIND) == ENTRY_PROGRESS)
-        return set_next(spool, record.session, record.sequence);
-    segment->waiting++;
-    TRY(remember_left(spool, &record));
-    return set_next(spool, record.session, record.sequence + 1);
+    if (record->sequence != next_of(spool, record->session)) return status_ok();
+    newest(spool)->waiting++;
+    TRY(remember_left(spool, record));
+    return set_next(spool, record->session, record->sequence + 1);
 }
 
-/* What a segment holds; *end is where the last whole entry ends. */
-static struct status read_segment(struct spool *spool, struct segment *segment)
+static struct status take_progress(void *context, const struct spool_progress *progress)
 {
-    char magic[MAGIC_BYTES];
-    uint64_t size, end = ALIGNMENT;
-    size_t got;
-
-    /* What a killed process had written and not yet synced is told to clients as durable. */
-    TRY(file_sync(&segment->file));
-    TRY(file_size(&size, &segment->file));
-    TRY(file_read_at(&got, &segment->file, magic, sizeof magic, 0));
-    bool more = got == sizeof magic && !memcmp(magic, SEGMENT_MAGIC, sizeof magic) && size >= end;
-    while (more && end + ENTRY_BYTES <= size) TRY(read_entry(&more, &end, spool, segment, size));
-    segment->bytes = end < size ? end : size;
-    return status_ok();
+    return set_next(context, progress->session, progress->next);
 }
 
 static struct status open_segment(struct spool *spool, uint64_t number)
 {
-    struct segment **grown =
-        memory_resize(spool->segments, (spool->n_segments + 1) * sizeof(struct segment *));
-    if (!grown) return status_no_memory(0);
-    spool->segments = grown;
-    struct segment *segment = memory_allocate_zeroed(1, sizeof *segment);
+    const struct spool_reader reader = { take_record, take_progress, spool };
     char *path = segment_path(spool, number);
-    struct status status = segment && path ? file_open_append(&segment->file, path, FILES_CHECKED)
-                                           : status_no_memory(0);
+    struct spool_segment *segment = path ? list_segment(spool, number) : NULL;
+    struct status status = segment ? file_open_append(&segment->file, path, FILES_CHECKED)
+                                   : status_no_memory(0);
+
     memory_release(path);
-    if (!status.code) {
-        segment->number = number;
-        status = read_segment(spool, segment);
-        if (!status.code) {
-            spool->segments[spool->n_segments++] = segment;
-            return status;
-        }
-        (void)file_close(&segment->file);
-    }
-    memory_release(segment);
+    /* What a killed process had written and not yet synced is told to clients as durable. */
+    if (!status.code) status = file_sync(&segment->file);
+    if (!status.code) status = spool_segment_read(segment, &spool->batch, &reader);
+    if (segment && status.code) unlist_newest(spool);
     return status;
 }
 
-/* All segments that are there, and a new one: what a killed process left behind the last whole entry is
+/* All segments that are there, in order, and a new one: what a killed process left behind the last whole entry is
  * not written over, because the records in front of it may be all there is. */
 static struct status open_segments(struct spool *spool)
 {
@@ -511,7 +439,18 @@ static struct status open_segments(struct spool *spool)
             last = number > last ? number : last;
         }
     directory_release(&names);
-    return status.code ? status : add_segment(spool, last + 1);
+    if (!status.code) status = add_segment(spool, last + 1);
+    return status.code ? status : spool_sync(spool);
+}
+
+/* The spare file of an earlier process is as good as none. */
+static struct status remove_spare(const struct spool *spool)
+{
+    char *path = path_in(spool, SPARE_NAME);
+    if (!path) return status_no_memory(0);
+    struct status status = file_exists(path) ? file_remove(path) : status_ok();
+    memory_release(path);
+    return status;
 }
 
 static struct status take_lock(struct spool *spool)
@@ -526,16 +465,14 @@ static struct status take_lock(struct spool *spool)
 
 static void release(struct spool *spool)
 {
-    for (size_t i = 0; i < spool->n_segments; i++) {
-        (void)file_close(&spool->segments[i]->file);
-        memory_release(spool->segments[i]);
-    }
+    while (spool->n_segments) unlist_newest(spool);
+    (void)file_close(&spool->spare);
     (void)file_close(&spool->lock);
     (void)pthread_mutex_destroy(&spool->mutex);
     memory_release(spool->segments);
     memory_release(spool->sessions);
     memory_release(spool->left);
-    memory_release(spool->batch);
+    memory_release(spool->batch.bytes);
     memory_release(spool->directory);
     memory_release(spool);
 }
@@ -547,12 +484,14 @@ struct status spool_open(struct spool **out, const char *directory, uint64_t seg
     struct spool *spool = memory_allocate_zeroed(1, sizeof *spool);
     if (!spool) return status_no_memory(sizeof *spool);
     spool->segment_bytes = segment_bytes;
-    spool->lock = FILE_NONE;
+    spool->lock = spool->spare = FILE_NONE;
     (void)pthread_mutex_init(&spool->mutex, NULL);
     spool->directory = memory_copy_string(directory);
-    spool->batch = memory_allocate(BATCH_BYTES);
-    struct status status = spool->directory && spool->batch ? take_lock(spool)
-                                                            : status_no_memory(BATCH_BYTES);
+    spool->batch.bytes = memory_allocate(SPOOL_BATCH_BYTES);
+    struct status status = spool->directory && spool->batch.bytes
+                               ? take_lock(spool)
+                               : status_no_memory(SPOOL_BATCH_BYTES);
+    if (!status.code) status = remove_spare(spool);
     if (!status.code) status = open_segments(spool);
     if (status.code) release(spool);
     else *out = spool;
@@ -565,17 +504,20 @@ size_t spool_left(const struct spool *spool, const struct spool_record **records
     return spool->n_left;
 }
 
+static struct status remove_all(struct spool *spool)
+{
+    (void)mark_done(spool, true);
+    TRY(remove_marked(spool, true));
+    if (spool->spare.fd >= 0) TRY(remove_file(&spool->spare));
+    if (spool->n_segments) return status_ok();
+    TRY(file_remove(spool->lock.path));
+    return file_remove_directory(spool->directory);
+}
+
 struct status spool_close(struct spool *spool, bool finished)
 {
-    struct status status = status_ok();
-
-    if (!spool) return status;
-    if (finished) {
-        (void)mark_done(spool, true);
-        status = remove_marked(spool);
-        if (!status.code && !spool->n_segments) status = file_remove(spool->lock.path);
-        if (!status.code && !spool->n_segments) status = file_remove_directory(spool->directory);
-    }
+    if (!spool) return status_ok();
+    struct status status = finished ? remove_all(spool) : status_ok();
     release(spool);
     return status;
 }

@@ -1,16 +1,16 @@
 /* The spool: records of our own client on disk, from their arrival until their rows are durable.
  *
- * A record may be acknowledged once it is in the spool and spool_sync has returned: whatever happens to
- * the process then, the next one on the same directory finds it. Appends go to the newest segment; a
- * segment is removed when all its records are done. Every segment begins with how far each session has
- * come, so that the newest one alone tells the clients where to go on.
+ * A record may be acknowledged once it is in the spool and a spool_sync that began after that has returned:
+ * whatever happens to the process then, the next one on the same directory finds it. Appends go to the newest
+ * segment (online/spool_segment.h); a segment goes when all its records are done, and its file, whose pages and
+ * blocks are there already, becomes the next one. Every segment begins with how far each session has come, so
+ * that the newest one alone tells the clients where to resume; what it says is true because a segment is only
+ * begun when everything in front of it is durable.
  *
- *     segment:  "UTSPOOL1"  entry...
- *     entry:    48 bytes (struct entry in spool.c), body, zeros up to a multiple of 16
+ * A sync that has failed is final: the kernel forgets what it could not write, and a later sync would succeed
+ * without it. What is not durable then is taken back (spool_retract) and appended anew, to another segment.
  *
- * A part of an entry at the end of a segment is what a kill leaves; it counts for nothing.
- *
- * Threads: one thread appends and syncs, one clears; any may read, and call the others.
+ * Threads: one thread appends and retracts, one syncs, one clears; any may read, and call the others.
  */
 #ifndef PROBE_ONLINE_SPOOL_H
 #define PROBE_ONLINE_SPOOL_H
@@ -20,17 +20,9 @@
 #include <stdint.h>
 
 #include "core/status.h"
-
-enum { SPOOL_SESSION_BYTES = 16 };
+#include "online/spool_segment.h"
 
 struct spool;
-
-/* A record and where it lies. */
-struct spool_record {
-    unsigned char session[SPOOL_SESSION_BYTES];
-    uint64_t sequence, bytes; /* bytes of the body */
-    uint64_t segment, offset; /* set by spool_append */
-};
 
 /* Open a directory, which is made when it is missing.
  *
@@ -39,18 +31,25 @@ struct spool_record {
  */
 struct status spool_open(struct spool **out, const char *directory, uint64_t segment_bytes);
 
-/* The records that an earlier process left, in order; valid until spool_close. */
+/* The records that an earlier process left, in order, each once; valid until spool_close. */
 size_t spool_left(const struct spool *spool, const struct spool_record **records);
 
 /* How many records of a session the spool has been given: the sequence of its next one. */
 uint64_t spool_next(struct spool *spool, const unsigned char *session);
 
-/* Append records with their bodies; all of them or, after a failure, none. */
+/* Will the next record begin a segment? Then it has to wait until all that was appended is durable, or retracted. */
+bool spool_begins_segment(struct spool *spool);
+
+/* Append records, the next ones of their sessions, with their bodies; all of them or, after a failure, none. */
 struct status spool_append(struct spool *spool, struct spool_record *records,
                            const void *const *bodies, size_t count);
 
-/* Make durable what was appended. */
+/* Make durable what was appended when it is called. After a failure nothing becomes durable any more before
+ * spool_retract. */
 struct status spool_sync(struct spool *spool);
+
+/* A sync has failed: take back a record that is not durable. All of them, in order, before the next is appended. */
+void spool_retract(struct spool *spool, const struct spool_record *record);
 
 /* The body of a record, `record->bytes` bytes. */
 struct status spool_read(struct spool *spool, const struct spool_record *record, void *body);
@@ -62,10 +61,10 @@ bool spool_done(struct spool *spool, const struct spool_record *record);
 struct status spool_clear(struct spool *spool, struct status (*make_durable)(void *context),
                           void *context);
 
-/* Bytes on disk. */
+/* Bytes of records on disk. */
 uint64_t spool_bytes(struct spool *spool);
 
-/* Close. `finished`: nobody will go on from here, and the rows of what is done are durable; it goes, with the
+/* Close. `finished`: nobody will resume from here, and the rows of what is done are durable; it goes, with the
  * directory when nothing is left. */
 struct status spool_close(struct spool *spool, bool finished);
 

@@ -3,7 +3,8 @@
 #include "online/stream_frames.h"
 
 #include <string.h>
-#include <zlib.h>
+
+#include "formats/crc32.h"
 
 static uint64_t integer(const unsigned char *at, int bytes)
 {
@@ -68,8 +69,7 @@ struct status stream_frame_read(struct stream_frame *out, const unsigned char *h
 
 static uint32_t checksum(const unsigned char *header, const unsigned char *head, size_t bytes)
 {
-    uLong crc = crc32_z(0, header, AT_CRC);
-    return (uint32_t)(bytes ? crc32_z(crc, head, bytes) : crc);
+    return crc32_append(crc32_append(0, header, AT_CRC), head, bytes);
 }
 
 uint64_t stream_bulk_sum(uint64_t sum, const unsigned char *bulk, size_t bytes)
@@ -84,13 +84,27 @@ uint64_t stream_bulk_sum(uint64_t sum, const unsigned char *bulk, size_t bytes)
     return sum + integer(bulk + i, (int)(bytes - i));
 }
 
+bool stream_frame_agrees(const struct stream_frame *frame, const unsigned char *header,
+                         const unsigned char *body, uint64_t bulk_sum)
+{
+    return checksum(header, body, frame->head_bytes) == frame->crc && bulk_sum == frame->bulk_sum;
+}
+
 bool stream_frame_is_intact(const struct stream_frame *frame, const unsigned char *header,
                             const unsigned char *body)
 {
-    if (checksum(header, body, frame->head_bytes) != frame->crc) return false;
     size_t bulk_bytes = (size_t)(frame->body_bytes - frame->head_bytes);
-    return (bulk_bytes ? stream_bulk_sum(0, body + frame->head_bytes, bulk_bytes) : 0) ==
-           frame->bulk_sum;
+    return stream_frame_agrees(frame, header, body,
+                               bulk_bytes ? stream_bulk_sum(0, body + frame->head_bytes, bulk_bytes)
+                                          : 0);
+}
+
+/* Behind a head of whole words the words of the bulk are those of the body. */
+uint64_t stream_frame_body_sum(const struct stream_frame *frame, const unsigned char *body)
+{
+    if (frame->head_bytes % sizeof(uint64_t) || !frame->bulk_sum)
+        return stream_bulk_sum(0, body, (size_t)frame->body_bytes);
+    return stream_bulk_sum(frame->bulk_sum, body, frame->head_bytes);
 }
 
 size_t stream_frame_write(unsigned char *out, enum stream_kind kind, uint64_t sequence,

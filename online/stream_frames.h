@@ -67,6 +67,13 @@ struct status stream_frame_read(struct stream_frame *out, const unsigned char *h
 bool stream_frame_is_intact(const struct stream_frame *frame, const unsigned char *header,
                             const unsigned char *body);
 
+/* The same of a body whose bulk was summed while it came. */
+bool stream_frame_agrees(const struct stream_frame *frame, const unsigned char *header,
+                         const unsigned char *body, uint64_t bulk_sum);
+
+/* stream_bulk_sum of the whole body of an intact frame. */
+uint64_t stream_frame_body_sum(const struct stream_frame *frame, const unsigned char *body);
+
 /* Write a frame whose body is all head: `bytes` at most STREAM_CONTROL_BYTES.
  *
  *   out      room for STREAM_HEADER_BYTES + bytes

@@ -78,6 +78,13 @@ static void stop_training(struct stream_service *service, const struct record_do
     service->options.wake(service->options.wake_context);
 }
 
+bool stream_service_release(struct stream_service *service, const struct judge_submission *record)
+{
+    if (!record->origin.session) return false;
+    stream_store_release(store_of(service), record->ticket);
+    return true;
+}
+
 void stream_service_done(struct stream_service *service, const struct record_done *done)
 {
     if (!done->origin.session) return;

@@ -44,7 +44,8 @@ const struct protocol *stream_service_protocol(const struct stream_service *serv
 /* Let records go to the judge; before the server serves. What an earlier process left goes first. */
 struct status stream_service_start(struct stream_service *service, struct judge *judge);
 
-/* Of the judge's listener. Records of other protocols are passed over. */
+/* Of the judge's listener. Records of other protocols are passed over; of stream_service_release, false. */
+bool stream_service_release(struct stream_service *service, const struct judge_submission *record);
 void stream_service_done(struct stream_service *service, const struct record_done *done);
 void stream_service_room(struct stream_service *service);
 

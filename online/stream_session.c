@@ -11,7 +11,9 @@
 #include "core/memory.h"
 
 enum { BUFFER_BYTES = 256 << 10, GREETING_BYTES = STREAM_HEADER_BYTES + STREAM_CONTROL_BYTES };
-enum { PIECE_BYTES = 1 << 20 }; /* of memory that is taken for a body that arrives */
+enum {
+    PIECE_BYTES = 256 << 10
+}; /* of a body that arrives: read, and summed while the cache has it */
 
 /* A client over all its connections. */
 struct visitor {
@@ -39,6 +41,7 @@ struct link {
     struct stream_frame frame;
     unsigned char *body;            /* NULL: frames are taken from the buffer */
     uint64_t body_used, body_taken; /* bytes that have arrived, and bytes of memory taken */
+    uint64_t summed, bulk_sum; /* of its bulk: bytes, whole words but at the end, and their sum */
 };
 
 struct stream {
@@ -212,7 +215,9 @@ static struct status take_record(struct link *link, const struct stream_frame *f
         status = status_error(STATUS_BAD_INPUT, "record %llu came where %llu was expected",
                               (unsigned long long)frame->sequence, (unsigned long long)expected);
     if (is_next) tell_arrival(link, frame, body);
-    if (is_next) status = stream_store_put(link->stream->store, client, body, frame->body_bytes);
+    if (is_next)
+        status = stream_store_put(link->stream->store, client, body, frame->body_bytes,
+                                  stream_frame_body_sum(frame, body));
     if (!is_next || status.code) {
         memory_release(body);
         (void)receive_memory_give(options->memory, frame->body_bytes);
@@ -263,6 +268,19 @@ static struct status damaged(void)
     return status_error(STATUS_BAD_INPUT, "a frame whose checksum is wrong");
 }
 
+/* Add what has come of the bulk to its sum. */
+static void sum_bulk(struct link *link)
+{
+    uint64_t head = link->frame.head_bytes, bulk = link->frame.body_bytes - head;
+    uint64_t there = link->body_used > head ? link->body_used - head : 0;
+
+    if (there < bulk) there -= there % sizeof(uint64_t);
+    if (there <= link->summed) return;
+    link->bulk_sum = stream_bulk_sum(link->bulk_sum, link->body + head + link->summed,
+                                     (size_t)(there - link->summed));
+    link->summed = there;
+}
+
 /* Begin a body of its own: of a record that is larger than the buffer. */
 static struct status begin_body(struct link *link, const struct stream_frame *frame)
 {
@@ -275,7 +293,9 @@ static struct status begin_body(struct link *link, const struct stream_frame *fr
     memcpy(link->header, link->buffer + link->begin, STREAM_HEADER_BYTES);
     memcpy(link->body, link->buffer + link->begin + STREAM_HEADER_BYTES, there);
     link->body_used = there;
+    link->summed = link->bulk_sum = 0;
     link->begin = link->end = 0;
+    sum_bulk(link);
     return status_ok();
 }
 
@@ -286,7 +306,7 @@ static struct status end_body(struct link *link)
     receive_memory_done(link->stream->options.memory, link);
     link->body = NULL;
     link->body_taken = 0;
-    if (stream_frame_is_intact(&link->frame, link->header, body))
+    if (stream_frame_agrees(&link->frame, link->header, body, link->bulk_sum))
         return take_record(link, &link->frame, body);
     memory_release(body);
     (void)receive_memory_give(link->stream->options.memory, link->frame.body_bytes);
@@ -408,6 +428,7 @@ static struct status received(void *session, size_t bytes)
         return take_frames(link);
     }
     link->body_used += bytes;
+    sum_bulk(link);
     return link->body_used < link->frame.body_bytes ? status_ok() : end_body(link);
 }
 

@@ -1,4 +1,4 @@
-/* Two threads around the spool. All that they share is behind one mutex; files are touched outside it. */
+/* Three threads around the spool. All that they share is behind one mutex; files are touched outside it. */
 #include "online/stream_store.h"
 
 #include <assert.h>
@@ -12,7 +12,8 @@
 #include "online/spool.h"
 #include "online/stream_record.h"
 
-#define SEGMENT_BYTES ((uint64_t)256 << 20)
+/* A file that is used again costs less than a new one, so segments are many and not large. */
+#define SEGMENT_BYTES ((uint64_t)128 << 20)
 /* Faulting in a body on pages of 4 KB takes as long as everything else that is done with it. */
 #define LARGE_BODY_BYTES ((uint64_t)4 << 20)
 enum { KEPT_PART = 4 }; /* of the memory that bodies may have: for those that wait for the judge */
@@ -26,15 +27,23 @@ struct stream_client {
     uint64_t durable;
 };
 
-/* A record on its way: first with its body, then as a place in the spool. */
+/* The two ways that a record goes at once, and what holds its body: the one to the disk, in case that a sync fails
+ * and it has to be written anew, and the one to the judge. */
+enum way { TO_DISK, TO_JUDGE, WAYS };
+
 struct item {
-    struct item *next, **place; /* in `judging`: what points to it */
+    struct item *next[WAYS];
+    struct item **place; /* in `judging`: what points to it */
     struct stream_client *client;
     struct spool_record record;
-    void *body; /* until it is written, and on to the judge while there is memory */
+    void *body;
+    bool holds[WAYS];
+    bool is_in_spool, is_fed, is_durable, is_done;
+    bool waits_for_feeder; /* in `spooled` */
 };
 
 struct queue {
+    enum way way;
     struct item *first, **last;
     size_t count;
 };
@@ -42,30 +51,36 @@ struct queue {
 struct stream_store {
     struct stream_store_options options;
     struct spool *spool;
-    pthread_t writer, feeder;
-    bool has_writer, has_feeder;
+    pthread_t writer, syncer, feeder;
+    bool has_writer, has_syncer, has_feeder;
     pthread_mutex_t mutex; /* of everything below */
-    pthread_cond_t writer_wakes, feeder_wakes;
+    pthread_cond_t writer_wakes, syncer_wakes, feeder_wakes;
     struct stream_client *clients;
-    struct queue arrivals, spooled;
-    struct item *judging; /* the judge has them */
+    struct queue arrivals; /* not in the spool */
+    struct queue unsynced; /* in the spool, and not durable */
+    struct queue spooled;  /* for the feeder */
+    struct item *judging;  /* the judge has them */
+    bool is_in_doubt;      /* a sync has failed: `unsynced` is to be written anew */
     uint64_t arrived, arrived_bytes, unwritten_bytes;
-    uint64_t kept_bytes; /* of bodies in `spooled` */
+    uint64_t kept_bytes; /* of bodies in `spooled` that are durable */
     uint64_t waiting;    /* items from store_put, or from the spool, to done */
-    bool may_clear, closing;
-    struct status trouble; /* of the writer: no record is stored */
-    struct status failure; /* of the feeder: no record is judged */
+    bool may_clear, closing, has_written_all;
+    struct status write_trouble, sync_trouble; /* no record is stored */
+    struct status failure;                     /* of the feeder: no record is judged */
 };
 
 /* ---- queues ----------------------------------------------------------------------------- */
 
-static void queue_open(struct queue *queue) { *queue = (struct queue){ .last = &queue->first }; }
+static void queue_open(struct queue *queue, enum way way)
+{
+    *queue = (struct queue){ .way = way, .last = &queue->first };
+}
 
 static void queue_add(struct queue *queue, struct item *item)
 {
-    item->next = NULL;
+    item->next[queue->way] = NULL;
     *queue->last = item;
-    queue->last = &item->next;
+    queue->last = &item->next[queue->way];
     queue->count++;
 }
 
@@ -74,29 +89,40 @@ static struct item *queue_take(struct queue *queue)
     struct item *item = queue->first;
 
     if (!item) return NULL;
-    queue->first = item->next;
+    queue->first = item->next[queue->way];
     if (!queue->first) queue->last = &queue->first;
     queue->count--;
     return item;
 }
 
+/* Put all of `from` in front of `queue`. */
+static void queue_prepend(struct queue *queue, struct queue *from)
+{
+    if (!from->first) return;
+    *from->last = queue->first;
+    if (!queue->first) queue->last = from->last;
+    queue->first = from->first;
+    queue->count += from->count;
+    queue_open(from, from->way);
+}
+
 /* The judge has the item, from now on or no longer. The mutex is held. */
 static void judging_add(struct stream_store *store, struct item *item)
 {
-    item->next = store->judging;
+    item->next[TO_JUDGE] = store->judging;
     item->place = &store->judging;
-    if (item->next) item->next->place = &item->next;
+    if (store->judging) store->judging->place = &item->next[TO_JUDGE];
     store->judging = item;
 }
 
 static void judging_remove(struct item *item)
 {
-    *item->place = item->next;
-    if (item->next) item->next->place = item->place;
+    *item->place = item->next[TO_JUDGE];
+    if (item->next[TO_JUDGE]) item->next[TO_JUDGE]->place = item->place;
 }
 
-/* Wait for a signal, at most RETRY_MS. The mutex is held. */
-static void wait_a_while(struct stream_store *store, pthread_cond_t *condition)
+/* RETRY_MS from now. */
+static struct timespec in_a_while(void)
 {
     struct timespec until;
 
@@ -104,6 +130,13 @@ static void wait_a_while(struct stream_store *store, pthread_cond_t *condition)
     until.tv_nsec += RETRY_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
+    return until;
+}
+
+/* Wait for a signal, at most so long. The mutex is held. */
+static void wait_a_while(struct stream_store *store, pthread_cond_t *condition)
+{
+    const struct timespec until = in_a_while();
     (void)pthread_cond_timedwait(condition, &store->mutex, &until);
 }
 
@@ -144,6 +177,8 @@ uint64_t stream_client_durable(struct stream_store *store, const struct stream_c
     return durable;
 }
 
+/* ---- bodies ----------------------------------------------------------------------------- */
+
 void *stream_body_allocate(uint64_t bytes)
 {
     void *body = memory_allocate((size_t)bytes + !bytes);
@@ -151,18 +186,48 @@ void *stream_body_allocate(uint64_t bytes)
     return body;
 }
 
-/* ---- the writer ------------------------------------------------------------------------- */
+/* One of the two ways needs the body no longer. The mutex is held. */
+static void release_hold(struct stream_store *store, struct item *item, enum way way)
+{
+    item->holds[way] = false;
+    if (!item->body || item->holds[TO_DISK] || item->holds[TO_JUDGE]) return;
+    memory_release(item->body);
+    item->body = NULL;
+    if (receive_memory_give(store->options.memory, item->record.bytes))
+        store->options.wake(store->options.wake_context);
+}
+
+void stream_store_release(struct stream_store *store, void *ticket)
+{
+    pthread_mutex_lock(&store->mutex);
+    release_hold(store, ticket, TO_JUDGE);
+    pthread_mutex_unlock(&store->mutex);
+}
+
+/* The item is done and durable. The mutex is held. */
+static void dispose(struct stream_store *store, struct item *item)
+{
+    if (spool_done(store->spool, &item->record)) {
+        store->may_clear = true;
+        pthread_cond_signal(&store->feeder_wakes);
+    }
+    memory_release(item);
+}
+
+/* ---- arrival ---------------------------------------------------------------------------- */
 
 struct status stream_store_put(struct stream_store *store, struct stream_client *client, void *body,
-                               uint64_t bytes)
+                               uint64_t bytes, uint64_t sum)
 {
     struct item *item = memory_allocate_zeroed(1, sizeof *item);
     if (!item) return status_no_memory(sizeof *item);
 
     item->client = client;
     item->body = body;
+    item->holds[TO_DISK] = item->holds[TO_JUDGE] = true;
     item->record.sequence = client->received++;
     item->record.bytes = bytes;
+    item->record.sum = sum;
     memcpy(item->record.session, client->session, SPOOL_SESSION_BYTES);
     pthread_mutex_lock(&store->mutex);
     queue_add(&store->arrivals, item);
@@ -175,7 +240,9 @@ struct status stream_store_put(struct stream_store *store, struct stream_client 
     return status_ok();
 }
 
-/* Everything that has arrived is written and synced together. */
+/* ---- the writer ------------------------------------------------------------------------- */
+
+/* Everything that has arrived is written together. */
 enum { BATCH_RECORDS = 1024 };
 struct batch {
     struct item *items[BATCH_RECORDS];
@@ -184,13 +251,43 @@ struct batch {
     size_t count;
 };
 
+/* A sync has failed: what it may have lost is to be written anew, in front of what has come since. The mutex is
+ * held. */
+static void write_anew(struct stream_store *store)
+{
+    for (struct item *item = store->unsynced.first; item; item = item->next[TO_DISK]) {
+        spool_retract(store->spool, &item->record);
+        item->is_in_spool = false;
+        store->unwritten_bytes += item->record.bytes;
+    }
+    queue_prepend(&store->arrivals, &store->unsynced);
+    store->is_in_doubt = false;
+}
+
+/* With the mutex. */
+static bool may_write(struct stream_store *store)
+{
+    return store->arrivals.first && !(store->unsynced.first && spool_begins_segment(store->spool));
+}
+
+/* What is there when the store closes is written once more, without waiting for a disk that is full or fails. With the
+ * mutex. */
+static bool writer_ends(const struct stream_store *store)
+{
+    return store->closing &&
+           (!store->arrivals.first || store->write_trouble.code || store->sync_trouble.code);
+}
+
 static bool take_arrivals(struct stream_store *store, struct batch *batch)
 {
     batch->count = 0;
     pthread_mutex_lock(&store->mutex);
-    while (!store->arrivals.first && !store->closing)
+    for (;;) {
+        if (store->is_in_doubt) write_anew(store);
+        if (writer_ends(store) || may_write(store)) break;
         pthread_cond_wait(&store->writer_wakes, &store->mutex);
-    while (batch->count < BATCH_RECORDS && store->arrivals.first) {
+    }
+    while (!writer_ends(store) && batch->count < BATCH_RECORDS && store->arrivals.first) {
         struct item *item = queue_take(&store->arrivals);
         batch->items[batch->count] = item;
         batch->records[batch->count] = item->record;
@@ -200,88 +297,66 @@ static bool take_arrivals(struct stream_store *store, struct batch *batch)
     return batch->count > 0;
 }
 
-/* Note how an attempt went. True when the next one may begin: after a while, unless the store closes. */
+/* Note how an attempt went, and tell the clients when that is new. The mutex is held. */
+static void note_trouble(struct stream_store *store, struct status *trouble, struct status status)
+{
+    bool is_new = (status.code != 0) != (trouble->code != 0);
+    *trouble = status;
+    if (is_new) store->options.wake(store->options.wake_context);
+}
+
+/* True when the next attempt may begin: after a while, unless the store closes. */
 static bool try_again(struct stream_store *store, struct status status)
 {
     pthread_mutex_lock(&store->mutex);
-    bool changed = (status.code != 0) != (store->trouble.code != 0);
+    note_trouble(store, &store->write_trouble, status);
     bool again = status.code && !store->closing;
-    store->trouble = status;
-    if (changed) store->options.wake(store->options.wake_context);
     if (again) wait_a_while(store, &store->writer_wakes);
     again = again && !store->closing;
     pthread_mutex_unlock(&store->mutex);
     return again;
 }
 
-static void release_body(struct stream_store *store, struct item *item)
+/* The bodies are in the spool: the syncer and the feeder have something to do. */
+static void hand_over(struct stream_store *store, const struct batch *batch)
 {
-    memory_release(item->body);
-    item->body = NULL;
-    if (receive_memory_give(store->options.memory, item->record.bytes))
-        store->options.wake(store->options.wake_context);
-}
-
-/* The bodies are on disk. The feeder has something to do, and where it does not keep up, it will read the
- * bodies again, and their memory goes back. */
-static void hand_over(struct stream_store *store, struct batch *batch)
-{
-    uint64_t share = store->options.memory->share_bytes / KEPT_PART;
-
     pthread_mutex_lock(&store->mutex);
     for (size_t i = 0; i < batch->count; i++) {
         struct item *item = batch->items[i];
-        item->record = batch->records[i];
+        item->record.segment = batch->records[i].segment;
+        item->record.offset = batch->records[i].offset;
+        item->is_in_spool = true;
         store->unwritten_bytes -= item->record.bytes;
-        if (store->kept_bytes + item->record.bytes > share) release_body(store, item);
-        else store->kept_bytes += item->record.bytes;
+        queue_add(&store->unsynced, item);
+        if (item->is_fed) continue; /* it is written anew */
+        item->is_fed = item->waits_for_feeder = true;
         queue_add(&store->spooled, item);
     }
     pthread_cond_signal(&store->feeder_wakes);
+    pthread_cond_signal(&store->syncer_wakes);
     pthread_mutex_unlock(&store->mutex);
-}
-
-static void note_durable(struct stream_store *store, const struct batch *batch,
-                         struct stream_client *const *clients)
-{
-    pthread_mutex_lock(&store->mutex);
-    for (size_t i = 0; i < batch->count; i++) clients[i]->durable = batch->records[i].sequence + 1;
-    pthread_mutex_unlock(&store->mutex);
-    store->options.wake(store->options.wake_context);
 }
 
 /* Put back what could not be written: it is waiting still, and nobody was told otherwise. */
 static void put_back(struct stream_store *store, const struct batch *batch)
 {
+    struct queue queue;
+
+    queue_open(&queue, TO_DISK);
     pthread_mutex_lock(&store->mutex);
-    for (size_t i = 0; i < batch->count; i++) queue_add(&store->arrivals, batch->items[i]);
+    for (size_t i = 0; i < batch->count; i++) queue_add(&queue, batch->items[i]);
+    queue_prepend(&store->arrivals, &queue);
     pthread_mutex_unlock(&store->mutex);
 }
 
 static void write_batch(struct stream_store *store, struct batch *batch)
 {
-    struct stream_client *clients[BATCH_RECORDS]; /* items may be done before they are durable */
     struct status status;
 
-    for (size_t i = 0; i < batch->count; i++) clients[i] = batch->items[i]->client;
     do status = spool_append(store->spool, batch->records, batch->bodies, batch->count);
     while (try_again(store, status));
-    if (status.code) {
-        put_back(store, batch);
-        return;
-    }
-    hand_over(store, batch);
-    do status = spool_sync(store->spool);
-    while (try_again(store, status));
-    if (!status.code) note_durable(store, batch, clients);
-}
-
-static bool is_closing(struct stream_store *store)
-{
-    pthread_mutex_lock(&store->mutex);
-    bool closing = store->closing;
-    pthread_mutex_unlock(&store->mutex);
-    return closing;
+    if (status.code) put_back(store, batch);
+    else hand_over(store, batch);
 }
 
 static void *write_records(void *context)
@@ -289,39 +364,89 @@ static void *write_records(void *context)
     struct stream_store *store = context;
     struct batch *batch = memory_allocate(sizeof *batch);
 
-    if (!batch) return NULL;
-    /* What is there when the store closes is written once more, without waiting for a full disk. */
-    while (take_arrivals(store, batch)) {
-        write_batch(store, batch);
-        if (is_closing(store) && store->trouble.code) break;
-    }
+    while (batch && take_arrivals(store, batch)) write_batch(store, batch);
     memory_release(batch);
+    return NULL;
+}
+
+/* ---- the syncer ------------------------------------------------------------------------- */
+
+/* The first `count` items of `unsynced` are durable. What still waits for the feeder gives its memory back where that
+ * does not keep up, and is read again. The mutex is held. */
+static void note_durable(struct stream_store *store, size_t count)
+{
+    uint64_t share = store->options.memory->share_bytes / KEPT_PART;
+
+    for (size_t i = 0; i < count; i++) {
+        struct item *item = queue_take(&store->unsynced);
+        item->is_durable = true;
+        item->client->durable = item->record.sequence + 1;
+        if (item->waits_for_feeder && store->kept_bytes + item->record.bytes > share)
+            release_hold(store, item, TO_JUDGE);
+        else if (item->waits_for_feeder) store->kept_bytes += item->record.bytes;
+        release_hold(store, item, TO_DISK);
+        if (item->is_done) dispose(store, item);
+    }
+    store->options.wake(store->options.wake_context);
+}
+
+/* Wait for something to sync; how much it is, 0 when the store closes. The mutex is held. */
+static size_t await_unsynced(struct stream_store *store)
+{
+    while (!store->has_written_all && (!store->unsynced.first || store->is_in_doubt))
+        pthread_cond_wait(&store->syncer_wakes, &store->mutex);
+    return store->is_in_doubt ? 0 : store->unsynced.count;
+}
+
+/* Each attempt after a failure takes a segment of its own, so there are few of them. The mutex is held. */
+static void pause_syncer(struct stream_store *store)
+{
+    const struct timespec until = in_a_while();
+    while (!store->closing && !pthread_cond_timedwait(&store->syncer_wakes, &store->mutex, &until))
+        continue;
+}
+
+static void *sync_records(void *context)
+{
+    struct stream_store *store = context;
+    size_t count;
+
+    pthread_mutex_lock(&store->mutex);
+    while ((count = await_unsynced(store))) {
+        pthread_mutex_unlock(&store->mutex);
+        struct status status = spool_sync(store->spool);
+        pthread_mutex_lock(&store->mutex);
+        note_trouble(store, &store->sync_trouble, status);
+        if (!status.code) note_durable(store, count);
+        else store->is_in_doubt = true;
+        pthread_cond_signal(&store->writer_wakes);
+        if (status.code) pause_syncer(store);
+    }
+    pthread_mutex_unlock(&store->mutex);
     return NULL;
 }
 
 struct status stream_store_trouble(struct stream_store *store)
 {
     pthread_mutex_lock(&store->mutex);
-    struct status status = store->failure.code ? store->failure : store->trouble;
+    struct status status = store->failure.code         ? store->failure
+                           : store->write_trouble.code ? store->write_trouble
+                                                       : store->sync_trouble;
     pthread_mutex_unlock(&store->mutex);
     return status;
 }
 
 /* ---- the feeder ------------------------------------------------------------------------- */
 
-/* A record is done: its segment may go after the next sync of the rows. */
+/* The rows of a record are written. What is done before it is durable waits for that. */
 static void finish_item(struct stream_store *store, struct item *item)
 {
-    bool may_clear = spool_done(store->spool, &item->record);
-
     pthread_mutex_lock(&store->mutex);
     judging_remove(item);
-    store->waiting--;
-    store->may_clear = store->may_clear || may_clear;
-    if (may_clear) pthread_cond_signal(&store->feeder_wakes);
-    bool idle = !store->waiting;
+    item->is_done = true;
+    bool idle = !--store->waiting;
+    if (item->is_durable) dispose(store, item);
     pthread_mutex_unlock(&store->mutex);
-    memory_release(item);
     if (idle) store->options.wake(store->options.wake_context);
 }
 
@@ -360,10 +485,13 @@ static struct item *next_spooled(struct stream_store *store)
             pthread_mutex_lock(&store->mutex);
         }
         item = queue_take(&store->spooled);
-        if (item && item->body) store->kept_bytes -= item->record.bytes;
-        if (item) judging_add(store, item);
         if (!item && !store->may_clear && !store->closing)
             pthread_cond_wait(&store->feeder_wakes, &store->mutex);
+    }
+    if (item) {
+        item->waits_for_feeder = false;
+        if (item->is_durable && item->body) store->kept_bytes -= item->record.bytes;
+        judging_add(store, item);
     }
     pthread_mutex_unlock(&store->mutex);
     return item;
@@ -376,13 +504,21 @@ static void wait_for_room(struct stream_store *store)
     pthread_mutex_unlock(&store->mutex);
 }
 
-/* Hand a body to the judge, as soon as it has room. *taken is false when the store closes first. */
-static struct status submit(bool *taken, struct stream_store *store, struct item *item, void *body)
+static bool is_closing(struct stream_store *store)
+{
+    pthread_mutex_lock(&store->mutex);
+    bool closing = store->closing;
+    pthread_mutex_unlock(&store->mutex);
+    return closing;
+}
+
+/* Hand the body to the judge, as soon as it has room. *taken is false when the store closes first. */
+static struct status submit(bool *taken, struct stream_store *store, struct item *item)
 {
     const struct judge_submission submission = {
         .origin = { .session = item->client->digits, .sequence = item->record.sequence, .rank = 0 },
         .decode = stream_record_decode,
-        .body = body,
+        .body = item->body,
         .bytes = (size_t)item->record.bytes,
         .ticket = item,
     };
@@ -394,40 +530,45 @@ static struct status submit(bool *taken, struct stream_store *store, struct item
     }
 }
 
-/* Have the body of an item in memory again. It is not there, without a failure, when the store closes first. */
+/* Have the body of an item in memory again, which is durable then. It is not there, without a failure, when the store
+ * closes first. */
 static struct status read_body(struct stream_store *store, struct item *item)
 {
     struct receive_memory *memory = store->options.memory;
     uint64_t bytes = item->record.bytes;
 
-    if (item->body) return status_ok();
     while (!receive_memory_take(memory, store, bytes)) {
         if (is_closing(store)) return status_ok();
         wait_for_room(store);
     }
     receive_memory_done(memory, store);
-    item->body = stream_body_allocate(bytes);
-    struct status status = item->body ? spool_read(store->spool, &item->record, item->body)
-                                      : status_no_memory(bytes);
-    if (status.code) release_body(store, item);
+    void *body = stream_body_allocate(bytes);
+    struct status status = body ? spool_read(store->spool, &item->record, body)
+                                : status_no_memory(bytes);
+    if (status.code) {
+        memory_release(body);
+        (void)receive_memory_give(memory, bytes);
+        return status;
+    }
+    item->body = body;
+    item->holds[TO_JUDGE] = true;
     return status;
 }
 
 static struct status feed(struct stream_store *store, struct item *item)
 {
+    const struct stream_judge *judge = &store->options.judge;
     bool taken = false;
 
-    if (item->record.sequence <
-        store->options.judge.committed(store->options.judge.context, item->client->digits)) {
-        if (item->body) release_body(store, item);
+    if (item->record.sequence < judge->committed(judge->context, item->client->digits)) {
+        stream_store_release(store, item);
         finish_item(store, item);
         return status_ok();
     }
-    TRY(read_body(store, item));
-    if (!item->body) return status_ok();
-    struct status status = submit(&taken, store, item, item->body);
-    if (taken) return status;
-    release_body(store, item);
+    if (!item->holds[TO_JUDGE]) TRY(read_body(store, item));
+    if (!item->holds[TO_JUDGE]) return status_ok();
+    struct status status = submit(&taken, store, item);
+    if (!taken) stream_store_release(store, item);
     return status;
 }
 
@@ -460,6 +601,7 @@ static struct status take_over_spool(struct stream_store *store)
         struct item *item = memory_allocate_zeroed(1, sizeof *item);
         if (!item) return status_no_memory(sizeof *item);
         item->record = left[i];
+        item->is_in_spool = item->is_fed = item->is_durable = item->waits_for_feeder = true;
         item->client = stream_store_client(store, left[i].session);
         queue_add(&store->spooled, item);
         store->waiting++;
@@ -468,62 +610,90 @@ static struct status take_over_spool(struct stream_store *store)
     return status_ok();
 }
 
-static void release_queue(struct stream_store *store, struct queue *queue)
+static void release_item(struct stream_store *store, struct item *item)
+{
+    release_hold(store, item, TO_DISK);
+    release_hold(store, item, TO_JUDGE);
+    memory_release(item);
+}
+
+/* What is on its way to the disk may be on its way to the judge too: it is released with the latter. */
+static void release_to_disk(struct stream_store *store, struct queue *queue)
 {
     struct item *item;
 
-    /* not opened when the store could not be */
     while (queue->last && (item = queue_take(queue))) {
-        if (item->body) release_body(store, item);
-        memory_release(item);
+        if (item->is_done && item->is_in_spool) (void)spool_done(store->spool, &item->record);
+        if (!item->is_fed || item->is_done) release_item(store, item);
     }
 }
 
+static void release_items(struct stream_store *store)
+{
+    struct item *item;
+
+    release_to_disk(store, &store->arrivals);
+    release_to_disk(store, &store->unsynced);
+    while (store->spooled.last && (item = queue_take(&store->spooled))) release_item(store, item);
+    while ((item = store->judging)) {
+        judging_remove(item);
+        release_item(store, item);
+    }
+}
+
+/* The writer needs the syncer, up to its end. */
 void stream_store_halt(struct stream_store *store)
 {
     pthread_mutex_lock(&store->mutex);
     store->closing = true;
     pthread_cond_signal(&store->writer_wakes);
+    pthread_cond_signal(&store->syncer_wakes);
     pthread_cond_signal(&store->feeder_wakes);
     pthread_mutex_unlock(&store->mutex);
     if (store->has_writer) (void)pthread_join(store->writer, NULL);
+    pthread_mutex_lock(&store->mutex);
+    store->has_written_all = true;
+    pthread_cond_signal(&store->syncer_wakes);
+    pthread_mutex_unlock(&store->mutex);
+    if (store->has_syncer) (void)pthread_join(store->syncer, NULL);
     if (store->has_feeder) (void)pthread_join(store->feeder, NULL);
-    store->has_writer = store->has_feeder = false;
+    store->has_writer = store->has_syncer = store->has_feeder = false;
 }
 
 struct status stream_store_close(struct stream_store *store, bool finished)
 {
     if (!store) return status_ok();
     stream_store_halt(store);
+    release_items(store);
     struct status status = spool_close(store->spool, finished);
-    release_queue(store, &store->arrivals);
-    release_queue(store, &store->spooled);
-    while (store->judging) {
-        struct item *item = store->judging;
-        judging_remove(item);
-        memory_release(item);
-    }
     while (store->clients) {
         struct stream_client *client = store->clients;
         store->clients = client->next;
         memory_release(client);
     }
     (void)pthread_cond_destroy(&store->writer_wakes);
+    (void)pthread_cond_destroy(&store->syncer_wakes);
     (void)pthread_cond_destroy(&store->feeder_wakes);
     (void)pthread_mutex_destroy(&store->mutex);
     memory_release(store);
     return status;
 }
 
-static struct status start_threads(struct stream_store *store)
+static struct status start_thread(bool *has_one, pthread_t *thread, void *(*run)(void *context),
+                                  struct stream_store *store)
 {
-    int failed = pthread_create(&store->writer, NULL, write_records, store);
+    int failed = pthread_create(thread, NULL, run, store);
 
-    store->has_writer = !failed;
-    if (!failed) failed = pthread_create(&store->feeder, NULL, feed_records, store);
-    store->has_feeder = !failed;
+    *has_one = !failed;
     return failed ? status_error(STATUS_NO_MEMORY, "cannot start a thread: %s", strerror(failed))
                   : status_ok();
+}
+
+static struct status start_threads(struct stream_store *store)
+{
+    TRY(start_thread(&store->has_syncer, &store->syncer, sync_records, store));
+    TRY(start_thread(&store->has_writer, &store->writer, write_records, store));
+    return start_thread(&store->has_feeder, &store->feeder, feed_records, store);
 }
 
 struct status stream_store_open(struct stream_store **out,
@@ -536,9 +706,11 @@ struct status stream_store_open(struct stream_store **out,
     if (!store->options.segment_bytes) store->options.segment_bytes = SEGMENT_BYTES;
     (void)pthread_mutex_init(&store->mutex, NULL);
     (void)pthread_cond_init(&store->writer_wakes, NULL);
+    (void)pthread_cond_init(&store->syncer_wakes, NULL);
     (void)pthread_cond_init(&store->feeder_wakes, NULL);
-    queue_open(&store->arrivals);
-    queue_open(&store->spooled);
+    queue_open(&store->arrivals, TO_DISK);
+    queue_open(&store->unsynced, TO_DISK);
+    queue_open(&store->spooled, TO_JUDGE);
     struct status status =
         spool_open(&store->spool, options->directory, store->options.segment_bytes);
     if (!status.code) status = take_over_spool(store);

@@ -1,11 +1,13 @@
 /* What becomes of the records of our own client behind the connection: into the spool, durable, judged, done.
  *
- *     stream_store_put ─▶ writer: append, sync ─▶ durable, the client may be told
+ *     stream_store_put ─▶ writer: append ─▶ syncer ─▶ durable, the client may be told
  *                            └─▶ feeder ─▶ judge ─▶ stream_store_done ─▶ the segment goes
  *
  * Between a client and the judge lies the disk: a long queue waits there and not in memory, and a judge that is
- * slow slows nobody down. One thread writes, one feeds, both sleep when there is nothing to do. While
- * the disk is full the writer tries again and again, and the clients are told that the server is busy.
+ * slow slows nobody down. Nor does a disk that takes its time to sync: a thread of its own waits for that, one sync
+ * for all that was appended meanwhile. All threads sleep when there is nothing to do. While the disk is full the
+ * writer tries again and again, and the clients are told that the server is busy. A body stays in memory until it is
+ * durable: after a sync that has failed it is written anew.
  *
  * A process that is killed leaves its spool. The next one on the same directory judges what is in it, but
  * for what has rows already (judge_committed).
@@ -33,7 +35,7 @@ struct stream_judge {
 
 struct stream_store_options {
     const char *directory;  /* of the spool */
-    uint64_t segment_bytes; /* 0: 256 MiB */
+    uint64_t segment_bytes; /* 0: 128 MiB */
     struct stream_judge judge;
     struct receive_memory
         *memory; /* bodies that arrive and bodies that the judge has are taken from it */
@@ -60,12 +62,16 @@ uint64_t stream_client_durable(struct stream_store *store, const struct stream_c
 void *stream_body_allocate(uint64_t bytes);
 
 /* Take over the next record of a client. The body was taken from options.memory; it is released, and given back
- * there, when it is on disk, or by the judge.
+ * there, when it is durable and the judge has released it.
  *
+ *   sum     stream_bulk_sum of the body
  *   errors  STATUS_NO_MEMORY: nothing was taken
  */
 struct status stream_store_put(struct stream_store *store, struct stream_client *client, void *body,
-                               uint64_t bytes);
+                               uint64_t bytes, uint64_t sum);
+
+/* The judge does not need the body of a submission any more. Before stream_store_done. */
+void stream_store_release(struct stream_store *store, void *ticket);
 
 /* Of the judge's listener: what became of a record of the store, and that there is room again. */
 void stream_store_done(struct stream_store *store, const struct record_done *done);

@@ -1,9 +1,10 @@
 /* From a flat index in row-major order to coordinates, by the shape as a row prints it. */
 #include "results/coordinates.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/decimal.h"
 
 enum { RANK_MAX = 16 };
 
@@ -28,9 +29,13 @@ void coordinates_text(char *out, const char *shape, size_t index, size_t n)
     if (elements && n == 2 * elements) index /= 2;
     if (!rank || index >= elements) return;
     for (size_t i = rank; i--; index /= extents[i]) at[i] = index % extents[i];
-    for (size_t i = 0; i < rank && used < COORDINATES_BYTES; i++)
-        used +=
-            (size_t)snprintf(out + used, COORDINATES_BYTES - used, "%s%zu", i ? "," : "[", at[i]);
-    if (used + 2 > COORDINATES_BYTES) out[0] = '\0';
-    else memcpy(out + used, "]", 2);
+    for (size_t i = 0; i < rank; i++) {
+        if (used + 1 + DECIMAL_BYTES > COORDINATES_BYTES) {
+            out[0] = '\0';
+            return;
+        }
+        out[used++] = i ? ',' : '[';
+        used += decimal_text(out + used, at[i]);
+    }
+    memcpy(out + used, "]", 2);
 }

@@ -68,7 +68,7 @@ static struct status check_columns(const struct details_file *details,
     return status_error(STATUS_BAD_INPUT,
                         "%s is not a details file of a run (accuracy_checking_details_*.csv); "
                         "these columns are missing: %s",
-                        details->file.path, missing);
+                        details->reader.name, missing);
 }
 
 static struct status read_header(struct details_file *details, const enum details_column *required,
@@ -77,11 +77,10 @@ static struct status read_header(struct details_file *details, const enum detail
     struct csv_row header;
     bool more;
 
-    TRY(csv_open_file(&details->reader, &details->file, NULL));
     TRY(csv_next(&details->reader, &header, &more));
     if (!more)
         return status_error(STATUS_BAD_INPUT, "%s is empty; a details file starts with a header",
-                            details->file.path);
+                            details->reader.name);
     details->columns = header.count;
     details_find_columns(details->places, &header);
     return check_columns(details, required, count);
@@ -94,7 +93,19 @@ struct status details_file_open(struct details_file *out, const char *path,
     *out = DETAILS_FILE_NONE;
     policy.any_size = true;
     TRY(file_open_read(&out->file, path, policy));
-    struct status status = read_header(out, required, count);
+    struct status status = csv_open_file(&out->reader, &out->file, NULL);
+    if (!status.code) status = read_header(out, required, count);
+    if (status.code) details_file_close(out);
+    return status;
+}
+
+struct status details_file_open_text(struct details_file *out, const char *name, const char *text,
+                                     size_t bytes, const enum details_column *required,
+                                     size_t count)
+{
+    *out = DETAILS_FILE_NONE;
+    struct status status = csv_open_text(&out->reader, name, text, bytes, NULL);
+    if (!status.code) status = read_header(out, required, count);
     if (status.code) details_file_close(out);
     return status;
 }

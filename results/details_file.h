@@ -14,7 +14,7 @@
 #include "standards/judge.h"
 
 struct details_file {
-    struct file file;
+    struct file file; /* not open for a text in memory */
     struct csv_reader reader;
     size_t columns;              /* of the header */
     size_t places[COLUMN_COUNT]; /* where a column stands in a row; SIZE_MAX when it is absent */
@@ -38,6 +38,11 @@ struct details_row {
 struct status details_file_open(struct details_file *out, const char *path,
                                 struct file_policy policy, const enum details_column *required,
                                 size_t count);
+
+/* The same of a text in memory, which must outlive it; `name` is for messages. */
+struct status details_file_open_text(struct details_file *out, const char *name, const char *text,
+                                     size_t bytes, const enum details_column *required,
+                                     size_t count);
 
 struct status details_file_next(struct details_file *details, struct details_row *row, bool *more);
 

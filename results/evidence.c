@@ -33,29 +33,31 @@ bool evidence_has_line(enum evidence_extent extent, enum verdict verdict)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static struct status add_inputs(cJSON *line, const struct evidence_row *row)
+static void add_text(struct json_writer *line, const char *key, const char *text)
 {
-    cJSON *list = cJSON_AddArrayToObject(line, "inputs");
-    if (!list) return status_no_memory(0);
-    for (size_t i = 0; i < row->n_inputs; i++) {
-        cJSON *text = cJSON_CreateString(row->inputs[i]);
-        if (!text || !cJSON_AddItemToArray(list, text)) return status_no_memory(0);
-    }
-    return status_ok();
+    json_put_key(line, key);
+    json_put_string(line, text);
+}
+
+static void add_inputs(struct json_writer *line, const struct evidence_row *row)
+{
+    json_put_key(line, "inputs");
+    json_put_begin(line, '[');
+    for (size_t i = 0; i < row->n_inputs; i++) json_put_string(line, row->inputs[i]);
+    json_put_end(line, ']');
 }
 
 /* A command on a call or row. The name comes from the dump, the command goes to a shell. */
-static struct status add_command(cJSON *line, const char *key, const char *before, const char *name)
+static void add_command(struct json_writer *line, const char *key, const char *before,
+                        const char *name)
 {
     struct text_out command = { .status.code = STATUS_OK };
     text_out_string(&command, before);
     text_out_shell_word(&command, name);
-    text_out_bytes(&command, "", 1);
-    struct status status = command.status;
-    if (!status.code && !cJSON_AddStringToObject(line, key, command.text.data))
-        status = status_no_memory(0);
+    json_put_key(line, key);
+    json_put_bytes(line, command.text.data, command.text.length);
+    if (command.status.code && !line->status.code) line->status = command.status;
     csv_buffer_release(&command.text);
-    return status;
 }
 
 /* Does the device do something wrong here, that somebody can be shown? */
@@ -66,130 +68,121 @@ static bool is_failure(const struct evidence_row *row)
 }
 
 /* What happened, where, and how to see it again: for rows that are not a pass. */
-static struct status add_story(cJSON *line, const struct evidence_row *row)
+static void add_story(struct json_writer *line, const struct evidence_row *row)
 {
     char sentence[ROW_SENTENCE_BYTES];
     const struct judged *judged = row->judged;
     row_sentence(sentence, judged, row->cause);
-    if (!cJSON_AddStringToObject(line, "sentence", sentence)) return status_no_memory(0);
-    if (row->source && *row->source && !cJSON_AddStringToObject(line, "called from", row->source))
-        return status_no_memory(0);
-    if (row->repeat) TRY(add_command(line, "repeat", row->repeat, row->call));
+    add_text(line, "sentence", sentence);
+    if (row->source && *row->source) add_text(line, "called from", row->source);
+    if (row->repeat) add_command(line, "repeat", row->repeat, row->call);
     if (row->reproduce && is_failure(row))
-        TRY(add_command(line, "reproducer", row->reproduce, judged->cells[COLUMN_NAME]));
-    bool added = cJSON_AddStringToObject(line, "message", judged->cells[COLUMN_MESSAGE]) != NULL;
-    return added ? status_ok() : status_no_memory(0);
+        add_command(line, "reproducer", row->reproduce, judged->cells[COLUMN_NAME]);
+    add_text(line, "message", judged->cells[COLUMN_MESSAGE]);
+}
+
+static void add_finding(struct json_writer *line, const struct finding *finding)
+{
+    char text[FINDING_BYTES];
+    finding_text(text, finding);
+    json_put_begin(line, '{');
+    add_text(line, "class", finding->class);
+    add_text(line, "text", text);
+    add_text(line, "mistake", finding->sentence);
+    json_put_key(line, "explains");
+    json_put_number(line, finding->explains);
+    json_put_key(line, "exact");
+    json_put_count(line, finding->exact);
+    json_put_key(line, "within rounding");
+    json_put_count(line, finding->close);
+    json_put_key(line, "elements");
+    json_put_count(line, finding->elements);
+    json_put_end(line, '}');
 }
 
 /* What the row looks like: a list of findings, or one that says that it is unknown. */
-static struct status add_findings(cJSON *line, const struct findings *findings)
+static void add_findings(struct json_writer *line, const struct findings *findings)
 {
-    cJSON *list = cJSON_AddArrayToObject(line, "diagnosis");
-    if (!list) return status_no_memory(0);
-    for (size_t i = 0; i < (findings->count ? findings->count : 1); i++) {
-        const struct finding *finding = &findings->items[i];
-        cJSON *item = cJSON_CreateObject();
-        char text[FINDING_BYTES] = "looks like: unknown";
-        if (!item || !cJSON_AddItemToArray(list, item)) return status_no_memory(0);
-        if (findings->count) finding_text(text, finding);
-        bool ok = cJSON_AddStringToObject(item, "class",
-                                          findings->count ? finding->class : "unknown") != NULL;
-        if (ok) ok = cJSON_AddStringToObject(item, "text", text) != NULL;
-        if (!findings->count) return ok ? status_ok() : status_no_memory(0);
-        if (ok) ok = cJSON_AddStringToObject(item, "mistake", finding->sentence) != NULL;
-        if (ok) ok = cJSON_AddNumberToObject(item, "explains", finding->explains) != NULL;
-        if (ok) ok = cJSON_AddNumberToObject(item, "exact", (double)finding->exact) != NULL;
-        if (ok)
-            ok = cJSON_AddNumberToObject(item, "within rounding", (double)finding->close) != NULL;
-        if (ok) ok = cJSON_AddNumberToObject(item, "elements", (double)finding->elements) != NULL;
-        if (!ok) return status_no_memory(0);
+    json_put_key(line, "diagnosis");
+    json_put_begin(line, '[');
+    for (size_t i = 0; i < findings->count; i++) add_finding(line, &findings->items[i]);
+    if (!findings->count) {
+        json_put_begin(line, '{');
+        add_text(line, "class", "unknown");
+        add_text(line, "text", "looks like: unknown");
+        json_put_end(line, '}');
     }
-    return status_ok();
+    json_put_end(line, ']');
 }
 
-static struct status add_integer(cJSON *line, const char *key, unsigned long long number)
+static void add_place(struct json_writer *line, const struct call_place *place)
 {
-    char digits[24];
-    (void)snprintf(digits, sizeof digits, "%llu", number);
-    return cJSON_AddRawToObject(line, key, digits) ? status_ok() : status_no_memory(0);
-}
-
-static struct status add_place(cJSON *line, const struct call_place *place)
-{
-    TRY(add_integer(line, "step", (unsigned long long)place->step));
-    TRY(add_integer(line, "sequence", place->sequence));
-    if (place->session && !cJSON_AddStringToObject(line, "session", place->session))
-        return status_no_memory(0);
-    return status_ok();
+    json_put_key(line, "step");
+    json_put_integer(line, place->step);
+    json_put_key(line, "sequence");
+    json_put_count(line, place->sequence);
+    if (place->session) add_text(line, "session", place->session);
 }
 
 /* The cause stands in front, where whoever resumes finds it without reading the line. */
-static struct status build_line(cJSON *line, const struct evidence_row *row)
+static void build_line(struct json_writer *line, const struct evidence_row *row)
 {
     const struct judged *judged = row->judged;
-    bool ok = cJSON_AddStringToObject(line, "name", judged->cells[COLUMN_NAME]) != NULL;
-    if (ok && row->cause)
-        ok = cJSON_AddStringToObject(line, "cause", row_cause_name(row->cause)) != NULL;
-    if (ok) ok = cJSON_AddStringToObject(line, "verdict", verdict_name(judged->verdict)) != NULL;
-    if (!ok) return status_no_memory(0);
-    if (row->place) TRY(add_place(line, row->place));
-    if (judged->verdict != VERDICT_PASS) TRY(add_story(line, row));
-    TRY(judged_json_add_evidence(line, judged));
-    if (judged->has_over_rounding &&
-        !cJSON_AddNumberToObject(line, "error over what rounding explains", judged->over_rounding))
-        return status_no_memory(0);
-    if (judged->findings.sought) TRY(add_findings(line, &judged->findings));
-    return row->n_inputs ? add_inputs(line, row) : status_ok();
+    add_text(line, "name", judged->cells[COLUMN_NAME]);
+    if (row->cause) add_text(line, "cause", row_cause_name(row->cause));
+    add_text(line, "verdict", verdict_name(judged->verdict));
+    if (row->place) add_place(line, row->place);
+    if (judged->verdict != VERDICT_PASS) add_story(line, row);
+    judged_json_add_evidence(line, judged);
+    if (judged->has_over_rounding) {
+        json_put_key(line, "error over what rounding explains");
+        json_put_number(line, judged->over_rounding);
+    }
+    if (judged->findings.sought) add_findings(line, &judged->findings);
+    if (row->n_inputs) add_inputs(line, row);
 }
 
-static struct status append_line(struct csv_buffer *out, const cJSON *line)
+static struct json_writer begin_line(struct csv_buffer *out)
 {
-    char *text = cJSON_PrintUnformatted(line);
-    struct status status = text ? csv_append_bytes(out, text, strlen(text)) : status_no_memory(0);
-    if (!status.code) status = csv_append_bytes(out, "\n", 1);
-    cJSON_free(text);
-    return status;
+    struct json_writer line = JSON_WRITER(out);
+    json_put_begin(&line, '{');
+    return line;
+}
+
+/* All of the line that began at `start`, or none of it. */
+static struct status end_line(struct json_writer *line, size_t start)
+{
+    json_put_end(line, '}');
+    if (!line->status.code) line->status = csv_append_bytes(line->text, "\n", 1);
+    if (line->status.code) line->text->length = start;
+    return line->status;
 }
 
 struct status evidence_append(struct csv_buffer *out, const struct evidence_row *row)
 {
-    cJSON *line = cJSON_CreateObject();
-    struct status status = line ? build_line(line, row) : status_no_memory(0);
-    if (!status.code) status = append_line(out, line);
-    cJSON_Delete(line);
-    return status;
-}
-
-static struct status add_cell(cJSON *line, const char *key, struct csv_text cell)
-{
-    char *text = memory_copy_bytes(cell.bytes, cell.length);
-    if (!text) return status_no_memory(cell.length + 1);
-    bool added = cJSON_AddStringToObject(line, key, text) != NULL;
-    memory_release(text);
-    return added ? status_ok() : status_no_memory(0);
-}
-
-static struct status build_lost_line(cJSON *line, struct csv_text name, enum verdict verdict,
-                                     struct csv_text message, const char *repeat, const char *call)
-{
-    TRY(add_cell(line, "name", name));
-    if (!cJSON_AddStringToObject(line, "verdict", verdict_name(verdict)))
-        return status_no_memory(0);
-    if (verdict != VERDICT_PASS) TRY(add_cell(line, "message", message));
-    TRY(add_command(line, "repeat", repeat, call));
-    return cJSON_AddTrueToObject(line, "lost") ? status_ok() : status_no_memory(0);
+    size_t start = out->length;
+    struct json_writer line = begin_line(out);
+    build_line(&line, row);
+    return end_line(&line, start);
 }
 
 struct status evidence_append_lost(struct csv_buffer *out, struct csv_text name,
                                    enum verdict verdict, struct csv_text message,
                                    const char *repeat, const char *call)
 {
-    cJSON *line = cJSON_CreateObject();
-    struct status status = line ? build_lost_line(line, name, verdict, message, repeat, call)
-                                : status_no_memory(0);
-    if (!status.code) status = append_line(out, line);
-    cJSON_Delete(line);
-    return status;
+    size_t start = out->length;
+    struct json_writer line = begin_line(out);
+    json_put_key(&line, "name");
+    json_put_bytes(&line, name.bytes, name.length);
+    add_text(&line, "verdict", verdict_name(verdict));
+    if (verdict != VERDICT_PASS) {
+        json_put_key(&line, "message");
+        json_put_bytes(&line, message.bytes, message.length);
+    }
+    add_command(&line, "repeat", repeat, call);
+    json_put_key(&line, "lost");
+    json_put_bool(&line, true);
+    return end_line(&line, start);
 }
 
 /* ---- resuming --------------------------------------------------------------------------- */

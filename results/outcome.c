@@ -18,7 +18,8 @@ static double excess_of(const struct judged *judged, enum row_cause cause)
                       judged->has_over_rounding ? judged->over_rounding : NAN);
 }
 
-/* Files have 15 digits of a number: what was equal before it was written is equal again after it was read. */
+/* Files of earlier versions have 15 digits of a number: what was equal before it was written is equal again
+ * after it was read. */
 static double rounded(double excess) { return excess < 0x1p126 ? (double)(float)excess : excess; }
 
 double row_excess(double value, double limit, double over_rounding)

@@ -23,13 +23,13 @@ struct api_lists api_lists_default(void)
 static const struct {
     const char *type;
     const char *text; /* a format of the full name */
-    bool is_vf;       /* checked where the profile has no other's rules to follow */
+    bool in_strict;   /* checked where the profile has no other's rules to follow */
 } groups[] = {
     { "", "API %s not support for run ut. SKIP.", false }, /* the name is none of an API */
     { "Distributed", "API %s not support for run ut. SKIP. It needs the ranks of its process "
                      "group; check its inputs and outputs by comparing the dumps of the ranks.", false },
-    { "MindSpeed", "API %s not support for run ut. SKIP. MindSpeed operators have no bench "
-                   "function; compare its dump with one of a trusted device.", false },
+    { "MindSpeed", "API %s not support for run ut. SKIP. MindSpeed operators are checked with "
+                   "--profile strict.", true },
     { "VF", "Bench output is None, skip this test. (%s is a call of torch._VF, which is not "
             "executed; record the model with its cell operators, or compare dumps.)", true },
     { "Primitive", "API %s not support for run ut. SKIP. It belongs to MindSpore.", false },
@@ -63,7 +63,7 @@ struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lis
     *cause = CAUSE_NEVER_CHECKED;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (!strcmp(c->type, groups[i].type) && (has_groups || !*c->type) &&
-            !(groups[i].is_vf && lists->runs_vf))
+            !(groups[i].in_strict && lists->runs_all_groups))
             return group_reason(groups[i].text, c->full_name);
     if (lists->plain_names_only && strchr(c->api, '.'))
         return status_error(

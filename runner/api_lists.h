@@ -21,7 +21,7 @@ struct api_lists {
     struct call_patterns only, skip;   /* of the command line: what they leave out has none */
     bool is_online;                    /* the configuration is one of the online pre-check */
     bool plain_names_only;             /* dotted names of APIs are not checked */
-    bool runs_vf;                /* calls of torch._VF are checked, which msprobe never runs */
+    bool runs_all_groups;        /* torch._VF and MindSpeed are checked, which msprobe never runs */
     const char *error_data_path; /* NULL when not given */
     int precision;               /* decimals of printed doubles */
 };

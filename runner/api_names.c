@@ -43,7 +43,8 @@ struct status api_names_list(const char *const **names, size_t *count, struct ar
 
 bool api_name_is_known(const char **nearest, struct arena *arena, const char *name)
 {
-    static const char *const groups[] = { "Functional", "Tensor", "Torch", "NPU", "Aten" };
+    static const char *const groups[] = { "Functional", "Tensor", "Torch",
+                                          "NPU",        "Aten",   "MindSpeed" };
     struct bench_entry entry;
     const char *const *names;
     size_t count;

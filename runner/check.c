@@ -15,6 +15,7 @@
 #include "runner/error_data.h"
 #include "runner/precision.h"
 #include "runner/repeats.h"
+#include "runner/tensor_reference.h"
 #include "standards/error_model.h"
 #include "standards/judge_places.h"
 #include "standards/row_layout.h"
@@ -42,6 +43,7 @@ struct check {
     struct arena *arena; /* of the checker */
     struct call call;
     struct call_rows rows;
+    struct second_check *second; /* or NULL */
 };
 
 /* How a stage ended. With a status that is not OK, `cause` says what the row is to say. */
@@ -402,6 +404,91 @@ static struct status judge_all(struct check *k, double *since)
     return show_watch(k);
 }
 
+/* ---- a second device -------------------------------------------------------------------- */
+
+static struct status run_second(struct device_result *got, struct check *k)
+{
+    struct device *device = k->second->device;
+    bool waits = device->class->external;
+    if (waits) return_slot(k->setup);
+    struct status status = device->class->run(device, got, k->arena, &k->call.c, false);
+    if (waits) take_slot(k->setup);
+    (void)environment_restore_arithmetic();
+    return status;
+}
+
+/* A value of the second device as a reference. */
+static struct status second_wanted(struct bench_output *out, struct arena *arena,
+                                   const struct value *value)
+{
+    *out = (struct bench_output){ .kind = value->kind == VALUE_NONE ? BENCH_OUTPUT_NONE
+                                                                    : BENCH_OUTPUT_VALUE,
+                                  .value = *value };
+    if (value->kind != VALUE_TENSOR) return status_ok();
+    out->kind = BENCH_OUTPUT_TENSOR;
+    return tensor_reference(&out->reference, arena, value->tensor.tensor);
+}
+
+/* What was recorded against what the second device has returned. */
+static struct status judge_against(struct check *k, const struct device_result *second)
+{
+    const struct value *recorded = k->call.got.outputs.list.items;
+    size_t count = second->outputs.list.count, n_recorded = k->call.got.outputs.list.count;
+    struct bench_output want;
+
+    if (count != n_recorded)
+        return status_error(STATUS_SKIP, "The second device returned %zu outputs, not %zu.", count,
+                            n_recorded);
+    for (size_t i = 0; i < count; i++) {
+        TRY(second_wanted(&want, k->arena, &second->outputs.list.items[i]));
+        TRY(judge_row(k, false, i, &want, &recorded[i]));
+    }
+    return status_ok();
+}
+
+static bool has_random_output(struct bench *bench)
+{
+    for (size_t i = 0; i < bench_output_count(bench); i++)
+        if (bench_output(bench, i)->kind == BENCH_OUTPUT_RANDOM) return true;
+    return false;
+}
+
+static struct status make_second_rows(struct check *k)
+{
+    struct device_result got = { 0 };
+    if (has_random_output(k->call.bench))
+        return status_error(STATUS_SKIP, "The values of this API are random: two devices cannot "
+                                         "be compared.");
+    TRY(run_second(&got, k));
+    if (k->second->two_way) return judge_against(k, &got);
+    k->call.got = got;
+    return judge_forward(k);
+}
+
+/* The rows of the second device, in an outcome of their own. The call is as it was afterwards. */
+static void check_second(struct check *k)
+{
+    const struct call_rows rows = k->rows;
+    const struct call call = k->call;
+
+    k->rows = (struct call_rows){
+        .style = rows.style, .arena = rows.arena, .out = k->second->out, .place = rows.place
+    };
+    k->call.diagnosis_bytes = 0;
+    k->call.repeats = (struct repeats){ .count = { 0 } };
+    call_rows_clear(&k->rows);
+    struct status status = make_second_rows(k);
+    if (status.code) {
+        call_rows_clear(&k->rows);
+        status = add_plain_row(k, false, VERDICT_SKIP, CAUSE_DEVICE_DECLINED, status.text);
+    }
+    if (!status.code) status = call_rows_end(&k->rows, k->call.c.full_name);
+    k->second->has_rows = !status.code;
+    k->second->out->fatal = status;
+    k->rows = rows;
+    k->call = call;
+}
+
 /* The line itself. Up to bench_settle nothing has been written to the rows. */
 static struct ending check_call(struct check *k)
 {
@@ -431,6 +518,7 @@ static struct ending check_call(struct check *k)
         status = bench_model(call->bench);
     end_stage(&times->reference_s, &since);
     if (!status.code) status = judge_all(k, &since);
+    if (!status.code && k->second) check_second(k);
     return (struct ending){ status, status.code ? CAUSE_NO_REFERENCE : CAUSE_NONE };
 }
 
@@ -443,7 +531,8 @@ static size_t reservation(const struct check *k, size_t position)
     size_t json = k->call.given ? 0 : dump_case_bytes(k->setup->dump, position);
     if (!size_add(&total, total, bench_peak_bytes(&k->call.c)) ||
         !size_multiply(&json, json, OVERHEAD_PER_JSON_BYTE) || !size_add(&total, total, json) ||
-        !size_add(&total, total, OVERHEAD_BYTES))
+        !size_add(&total, total, OVERHEAD_BYTES) ||
+        (k->second && !size_add(&total, total, bench_peak_bytes(&k->call.c))))
         return SIZE_MAX;
     return total;
 }
@@ -635,12 +724,15 @@ bool case_check(struct case_outcome *out, struct checker *checker, size_t positi
     return out->fatal.code != STATUS_INTERRUPTED;
 }
 
-bool case_check_record(struct case_outcome *out, struct checker *checker, const struct api_case *c,
+bool case_check_record(struct case_outcome *out, struct second_check *second,
+                       struct checker *checker, const struct api_case *c,
                        const struct case_obstacle *obstacle, const struct call_place *place)
 {
     struct check k = check_begin(out, checker);
     struct ending ending;
     k.call.given = c;
+    k.second = second;
+    if (second) second->has_rows = false;
     k.rows.place = place;
     if (obstacle) {
         take_given(&k);

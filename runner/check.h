@@ -60,13 +60,25 @@ struct case_obstacle {
     enum row_cause cause;
 };
 
+/* The same call on another device, beside: forward only, without diagnosis. */
+struct second_check {
+    struct device *device;
+    /* Its rows: what was recorded against what this device returns (two-way), or what this device returns against
+     * the reference that the call has already (for a three-way comparison). */
+    bool two_way;
+    struct case_outcome *out;
+    bool has_rows; /* false: the call itself was not judged */
+};
+
 /* Check a call that came with its inputs and what the device returned, outside of any dump: `tensor` of every tensor
  * value of args, kwargs and outputs is set, and the device is one that returns what was recorded.
  *
+ *   second    another device, or NULL. What goes wrong there is a SKIP row of its own
  *   obstacle  not NULL: its rows say this, and nothing is checked
  *   place     where it happened, for the evidence
  */
-bool case_check_record(struct case_outcome *out, struct checker *checker, const struct api_case *c,
+bool case_check_record(struct case_outcome *out, struct second_check *second,
+                       struct checker *checker, const struct api_case *c,
                        const struct case_obstacle *obstacle, const struct call_place *place);
 
 /* Check a call that is not in the dump, or not as it is there, with the inputs that it has (`tensor` of

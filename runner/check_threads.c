@@ -8,12 +8,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "runner/environment.h"
+
+/* The committer hears of outcomes that are so many, or that come so long after the last ones it heard
+ * of. Waking it costs some 10 us, a small call as much. */
+enum { TOLD_CALLS = 64 };
+static const double told_every_s = 0.005;
 
 static void announce(struct check_threads *threads)
 {
     const uint64_t one = 1;
-    /* The counter cannot overflow: it is reset by every read and grows by one per call. */
+    /* The counter cannot overflow: it is reset by every read and grows by one call at most. */
     ssize_t written = write(threads->ready_fd, &one, sizeof one);
     (void)written;
 }
@@ -32,32 +38,63 @@ static bool has_to_wait(const struct check_threads *threads)
     return threads->taken >= threads->committed + CHECK_WINDOW;
 }
 
-static struct taken_call take_first(struct check_threads *threads)
+/* Among the last calls, which are of one batch, another one may come first. */
+static size_t next_index(struct check_threads *threads)
+{
+    if (threads->taken < threads->last_first || !last_calls_left(&threads->last_calls))
+        return threads->taken;
+    return threads->last_first + last_calls_take(&threads->last_calls);
+}
+
+static struct taken_call take_next(struct check_threads *threads)
 {
     const struct check_batch *batch = threads->taking;
-    size_t index = threads->taken++, place = index - batch->first;
-    if (place + 1 == batch->count) threads->taking = batch->next;
-    return (struct taken_call){ batch->setup, batch->positions[place], index };
+    size_t index = next_index(threads);
+    threads->taken++;
+    if (threads->taken == batch->first + batch->count) threads->taking = batch->next;
+    return (struct taken_call){ batch->setup, batch->positions[index - batch->first], index };
 }
 
 /* The next call, when there is one and the window has room for it. */
 static bool take_call(struct taken_call *call, struct check_threads *threads)
 {
     pthread_mutex_lock(&threads->mutex);
-    while (has_to_wait(threads)) pthread_cond_wait(&threads->may_take, &threads->mutex);
+    while (has_to_wait(threads)) {
+        threads->waiting++;
+        pthread_cond_wait(&threads->may_take, &threads->mutex);
+        threads->waiting--;
+    }
     bool taken = !threads->stopping && threads->taken < threads->added;
-    if (taken) *call = take_first(threads);
+    if (taken) *call = take_next(threads);
     pthread_mutex_unlock(&threads->mutex);
     return taken;
 }
 
+/* Is the committer to hear of what is finished now? Of the last calls at once: there may be no others
+ * that could wake it. */
+static bool is_worth_telling(const struct check_threads *threads, double now_s)
+{
+    size_t news = threads->finished - threads->told;
+    return news >= TOLD_CALLS || (news && (threads->finished == threads->added ||
+                                           threads->finished >= threads->committed + CHECK_WINDOW ||
+                                           now_s - threads->told_s >= told_every_s));
+}
+
 static void hand_over(struct check_threads *threads, size_t index)
 {
+    double now_s = clock_seconds();
     pthread_mutex_lock(&threads->mutex);
-    threads->ready[index % CHECK_WINDOW] = true;
-    bool next = index == threads->committed;
+    threads->ready[index % CHECK_SLOTS] = true;
+    while (threads->finished < threads->committed + CHECK_SLOTS &&
+           threads->ready[threads->finished % CHECK_SLOTS])
+        threads->finished++;
+    bool tell = is_worth_telling(threads, now_s);
+    if (tell) {
+        threads->told = threads->finished;
+        threads->told_s = now_s;
+    }
     pthread_mutex_unlock(&threads->mutex);
-    if (next) announce(threads);
+    if (tell) announce(threads);
 }
 
 static void *work(void *context)
@@ -68,7 +105,7 @@ static void *work(void *context)
 
     (void)environment_restore_arithmetic();
     while (take_call(&call, threads)) {
-        struct case_outcome *out = &threads->outcomes[call.index % CHECK_WINDOW];
+        struct case_outcome *out = &threads->outcomes[call.index % CHECK_SLOTS];
         self->checker->setup = call.setup;
         if (!case_check(out, self->checker, call.position)) break;
         hand_over(threads, call.index);
@@ -143,6 +180,17 @@ void check_threads_add(struct check_threads *threads, struct check_batch *batch)
     pthread_mutex_unlock(&threads->mutex);
 }
 
+/* Those that were taken meanwhile are left to go on in order: without estimates. */
+void check_threads_expect(struct check_threads *threads, const double *seconds, size_t count)
+{
+    pthread_mutex_lock(&threads->mutex);
+    size_t first = threads->added - count;
+    size_t gone = threads->taken > first ? threads->taken - first : 0;
+    threads->last_first = first + gone;
+    last_calls_open(&threads->last_calls, seconds + gone, count - gone, threads->count);
+    pthread_mutex_unlock(&threads->mutex);
+}
+
 void check_threads_close(struct check_threads *threads)
 {
     pthread_mutex_lock(&threads->mutex);
@@ -151,24 +199,31 @@ void check_threads_close(struct check_threads *threads)
     pthread_mutex_unlock(&threads->mutex);
 }
 
-struct case_outcome *check_threads_next(struct check_threads *threads)
+size_t check_threads_ready(struct check_threads *threads)
 {
     uint64_t count;
     ssize_t got = read(threads->ready_fd, &count, sizeof count);
     (void)got;
     pthread_mutex_lock(&threads->mutex);
-    size_t slot = threads->committed % CHECK_WINDOW;
-    bool ready = threads->ready[slot];
+    size_t ready = threads->finished - threads->committed;
+    threads->told = threads->finished;
     pthread_mutex_unlock(&threads->mutex);
-    return ready ? &threads->outcomes[slot] : NULL;
+    return ready;
 }
 
-void check_threads_commit(struct check_threads *threads)
+/* Only the committer moves `committed`, and what lies between it and `finished` is the committer's. */
+struct case_outcome *check_threads_outcome(struct check_threads *threads, size_t i)
+{
+    return &threads->outcomes[(threads->committed + i) % CHECK_SLOTS];
+}
+
+void check_threads_commit(struct check_threads *threads, size_t count)
 {
     pthread_mutex_lock(&threads->mutex);
-    threads->ready[threads->committed % CHECK_WINDOW] = false;
-    threads->committed++;
-    pthread_cond_broadcast(&threads->may_take);
+    for (size_t i = 0; i < count; i++)
+        threads->ready[(threads->committed + i) % CHECK_SLOTS] = false;
+    threads->committed += count;
+    if (threads->waiting) pthread_cond_broadcast(&threads->may_take);
     pthread_mutex_unlock(&threads->mutex);
 }
 
@@ -203,7 +258,8 @@ void check_threads_end(struct check_threads *threads)
 {
     check_threads_stop(threads);
     for (size_t i = 0; i < threads->count; i++) (void)pthread_join(threads->items[i].id, NULL);
-    for (size_t i = 0; i < CHECK_WINDOW; i++) case_outcome_release(&threads->outcomes[i]);
+    for (size_t i = 0; i < CHECK_SLOTS && i < threads->added; i++)
+        case_outcome_release(&threads->outcomes[i]);
     pthread_cond_destroy(&threads->may_take);
     pthread_cond_destroy(&threads->thread_ended);
     pthread_mutex_destroy(&threads->mutex);

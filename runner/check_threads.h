@@ -1,9 +1,10 @@
-/* The threads of a run. They take calls in order, dump after dump, finish them in any order, and hand
- * over their outcomes in order to one committer.
+/* The threads of a run. They take calls in order, dump after dump (the last ones as runner/last_calls.h says),
+ * finish them in any order, and hand over their outcomes in order to one committer.
  *
  * Calls run ahead of the committer by a window, so that a slow call does not make the finished
- * ones behind it pile up. The committer learns of the next outcome through a descriptor that it
- * can poll together with signals.
+ * ones behind it pile up. The committer learns of outcomes through a descriptor that it can poll
+ * together with signals. Small calls take less time than waking it does, so it is told of them by
+ * the batch: a call that ends soon after another one was told of waits for more of its kind.
  */
 #ifndef PROBE_RUNNER_CHECK_THREADS_H
 #define PROBE_RUNNER_CHECK_THREADS_H
@@ -15,8 +16,9 @@
 #include "core/status.h"
 #include "results/outcome.h"
 #include "runner/check.h"
+#include "runner/last_calls.h"
 
-enum { CHECK_WINDOW = 256, CHECK_THREADS_MAX = 64 };
+enum { CHECK_WINDOW = 512, CHECK_SLOTS = CHECK_WINDOW + LAST_CALLS, CHECK_THREADS_MAX = 64 };
 
 /* The calls of one dump. All but the last two are set by whoever adds it. */
 struct check_batch {
@@ -37,17 +39,23 @@ struct check_thread {
 struct check_threads {
     pthread_mutex_t mutex;
     pthread_cond_t may_take, thread_ended;
+    size_t waiting;                    /* threads, for may_take */
     struct check_batch *taking, *last; /* with calls that no thread has; NULL when there are none */
     size_t added;                      /* calls of all batches */
     bool closed;                       /* no batch will be added */
     size_t taken;                      /* calls given to threads */
     size_t committed;                  /* outcomes that the committer is done with */
+    size_t finished;                   /* outcomes that are there, with all before them */
+    size_t told;                       /* of these the committer was told, */
+    double told_s;                     /* at this moment */
     size_t running;                    /* threads that have not ended */
     bool stopping;
-    struct case_outcome outcomes[CHECK_WINDOW]; /* of call i at i % CHECK_WINDOW */
-    bool ready[CHECK_WINDOW];
+    struct last_calls last_calls;
+    size_t last_first;                         /* number of the first of these among all calls */
+    struct case_outcome outcomes[CHECK_SLOTS]; /* of call i at i % CHECK_SLOTS */
+    bool ready[CHECK_SLOTS];
 
-    int ready_fd; /* readable when the outcome of call `committed` may be ready */
+    int ready_fd; /* readable when check_threads_ready may have more to say */
     struct check_thread items[CHECK_THREADS_MAX];
     size_t count;
 };
@@ -61,13 +69,18 @@ struct status check_threads_start(struct check_threads *out, struct checker *che
  * the last of them is committed. */
 void check_threads_add(struct check_threads *threads, struct check_batch *batch);
 
+/* The last `count` of the calls that were added are the last of the run: `seconds` is what each is estimated to
+ * take. To be called, if at all, before the threads come near them: right behind the batch that has them. */
+void check_threads_expect(struct check_threads *threads, const double *seconds, size_t count);
+
 /* Nothing more will be added: threads that find no call end. */
 void check_threads_close(struct check_threads *threads);
 
-/* The outcome of the next call in order, NULL when it is not ready. Hand it back with
- * check_threads_commit before asking for the next one. */
-struct case_outcome *check_threads_next(struct check_threads *threads);
-void check_threads_commit(struct check_threads *threads);
+/* How many outcomes of the next calls in order are ready; outcome `i` of them, which stays where it is
+ * until it is handed back; hand back the first `count`. For one committer. */
+size_t check_threads_ready(struct check_threads *threads);
+struct case_outcome *check_threads_outcome(struct check_threads *threads, size_t i);
+void check_threads_commit(struct check_threads *threads, size_t count);
 
 /* Take no new call. Those in flight go on. */
 void check_threads_stop(struct check_threads *threads);

@@ -21,12 +21,15 @@ enum {
 
 /* ---- devices ---------------------------------------------------------------------------- */
 
-/* No more than there are calls, nor than the device serves at a time. */
+/* No more than there are calls, nor than the device serves at a time; nor than cores, when nobody waits for
+ * another process: each has an arena, and they would only take turns. */
 static size_t checker_count(const struct run_options *o, const struct device_class *class,
                             size_t calls)
 {
-    size_t wanted = o->threads ? (size_t)o->threads : (size_t)environment_cores();
+    size_t cores = (size_t)environment_cores();
+    size_t wanted = o->threads ? (size_t)o->threads : cores;
     size_t ids = o->devices.count ? o->devices.count : 1;
+    if (!class->external && wanted > cores) wanted = cores;
     if (wanted > CHECK_THREADS_MAX) wanted = CHECK_THREADS_MAX;
     if (class->most_per_id && wanted > class->most_per_id * ids) wanted = class->most_per_id * ids;
     return wanted < calls ? wanted : calls ? calls : 1;

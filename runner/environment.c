@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -15,16 +17,10 @@
 #include <mpfr.h>
 
 #include "bench/number_memory.h"
+#include "bench/products_library.h"
 #include "core/memory.h"
 
-/* From OpenBLAS; its header would bring the whole of CBLAS and LAPACK along. */
-void openblas_set_num_threads(int threads);
-int openblas_get_parallel(void);
-char *openblas_get_corename(void);
-
-enum { BLAS_OPENMP = 2 };
-
-void environment_prepare(char *const *arguments)
+struct status environment_prepare(char *const *arguments)
 {
     /* Tensors come and go by the megabyte. With a fixed threshold they are mapped and unmapped
      * instead of growing a heap that never shrinks. */
@@ -35,7 +31,8 @@ void environment_prepare(char *const *arguments)
     /* A reader that went away and a file that may not grow are errors of the write. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
-    if (openblas_get_parallel() == BLAS_OPENMP) {
+    TRY(products_library_load());
+    if (products_library_is_openmp()) {
         const char *threads = getenv("OMP_NUM_THREADS");
         if (!threads || strcmp(threads, "1")) {
             /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
@@ -43,10 +40,10 @@ void environment_prepare(char *const *arguments)
             (void)execv("/proc/self/exe", arguments);
         }
     }
-    openblas_set_num_threads(1);
+    return status_ok();
 }
 
-const char *environment_blas_core(void) { return openblas_get_corename(); }
+const char *environment_blas_core(void) { return products_library_core(); }
 
 bool environment_restore_arithmetic(void)
 {
@@ -64,6 +61,14 @@ void environment_leave_thread(void)
 {
     flint_cleanup();
     mpfr_free_cache();
+}
+
+void environment_give_way(void)
+{
+    /* From linux/ioprio.h: the C library has no function for it. */
+    enum { OF_PROCESS = 1, THIS_THREAD = 0, CLASS_IDLE = 3, CLASS_SHIFT = 13, LEAST_PRIORITY = 19 };
+    (void)setpriority(PRIO_PROCESS, THIS_THREAD, LEAST_PRIORITY);
+    (void)syscall(SYS_ioprio_set, OF_PROCESS, THIS_THREAD, CLASS_IDLE << CLASS_SHIFT);
 }
 
 int environment_cores(void)

@@ -5,10 +5,12 @@
 
 #include <stdbool.h>
 
-/* Prepare the process; call once at the start of main, before any thread exists. Holds OpenBLAS
+#include "core/status.h"
+
+/* Prepare the process; call once at the start of main, before any thread exists. Loads OpenBLAS and holds it
  * to one thread. The OpenMP build of OpenBLAS ignores that for callers on many threads and
  * becomes twenty times slower, so the program starts itself anew with OMP_NUM_THREADS=1 then. */
-void environment_prepare(char *const *arguments);
+struct status environment_prepare(char *const *arguments);
 
 /* Name of the BLAS kernels in use ("SkylakeX", "Haswell"): it decides last digits and speed. */
 const char *environment_blas_core(void);
@@ -19,6 +21,10 @@ bool environment_restore_arithmetic(void);
 
 /* Free what the number libraries keep per thread; call at the end of a worker thread. */
 void environment_leave_thread(void);
+
+/* Let everybody else on the machine go first, at the processors and at the disks, from now on: this thread, and
+ * the threads and processes that it starts. */
+void environment_give_way(void);
 
 /* Processor cores this process may use, at least 1. */
 int environment_cores(void);

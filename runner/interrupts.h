@@ -1,6 +1,6 @@
 /* SIGINT, SIGTERM and SIGHUP as something to poll: the handler does nothing but write a byte to
  * a pipe. (A signal descriptor would be neater, but it needs the signals blocked in every thread,
- * and OpenBLAS starts threads before main.) */
+ * and libraries may start threads before main.) */
 #ifndef PROBE_RUNNER_INTERRUPTS_H
 #define PROBE_RUNNER_INTERRUPTS_H
 

@@ -15,6 +15,7 @@
 #include "report/ci_reports.h"
 #include "report/progress.h"
 #include "report/summary.h"
+#include "runner/call_estimates.h"
 #include "runner/check_threads.h"
 #include "runner/checkers.h"
 #include "runner/interrupts.h"
@@ -54,6 +55,18 @@ static struct status start_threads(struct run *run)
     return status;
 }
 
+/* What the last calls of the run may take, so that a large one does not begin last. */
+static struct status expect_last(struct run *run, const struct run_part *part)
+{
+    double seconds[LAST_CALLS];
+    size_t count = part->batch.count < LAST_CALLS ? part->batch.count : LAST_CALLS;
+    size_t first = part->batch.count - count;
+    if (run->checkers.count < 2 || run_parts_more(&run->parts)) return status_ok();
+    TRY(call_estimates(seconds, &part->inputs, part->batch.positions + first, count));
+    check_threads_expect(run->threads, seconds, count);
+    return status_ok();
+}
+
 /* The calls of a dump that was opened: some are done, the others are for the threads. */
 static struct status take_calls(struct run *run, struct run_part *part)
 {
@@ -63,7 +76,7 @@ static struct status take_calls(struct run *run, struct run_part *part)
     if (!part->batch.count) return status_ok();
     TRY(start_threads(run));
     check_threads_add(run->threads, &part->batch);
-    return status_ok();
+    return expect_last(run, part);
 }
 
 /* The backend of the first dump is that of all. */
@@ -115,20 +128,18 @@ static struct status open_ahead(struct run *run)
 static struct status close_finished(struct run *run)
 {
     struct run_parts *parts = &run->parts;
-    while (parts->tree && parts->first && run_part_is_done(parts->first))
+    while (parts->tree && parts->first && !run_part_calls_left(parts->first))
         TRY(run_parts_finish_first(parts));
     return status_ok();
 }
 
 /* ---- the loop of the committer ---------------------------------------------------------- */
 
-static struct status commit(struct run *run, const struct case_outcome *outcome)
+/* What is told of a call whose rows are written. */
+static struct status tell_call(struct run *run, const struct case_outcome *outcome,
+                               const char *name)
 {
-    struct run_part *part = run->parts.first;
-    const char *name;
-    if (outcome->fatal.code) return outcome->fatal;
-    TRY(run_part_commit(part, &name, outcome));
-    TRY(summary_add(&run->summary, outcome, name, part->place));
+    TRY(summary_add(&run->summary, outcome, name, run->parts.first->place));
     if (run->options->told.tell)
         TRY(run->options->told.tell(run->options->told.context, outcome, name));
     progress_count(&run->progress,
@@ -136,13 +147,41 @@ static struct status commit(struct run *run, const struct case_outcome *outcome)
     return status_ok();
 }
 
+/* Those of `ready` outcomes that are of the first dump and come before one that ends the run, whose
+ * reason is *fatal then. */
+static size_t committable(struct status *fatal, const struct run *run, size_t ready)
+{
+    size_t left = run_part_calls_left(run->parts.first);
+    if (ready > left) ready = left;
+    for (size_t i = 0; i < ready; i++) {
+        *fatal = check_threads_outcome(run->threads, i)->fatal;
+        if (fatal->code) return i;
+    }
+    return ready;
+}
+
+/* All rows first, in as few writes as there are files. */
+static struct status commit(struct run *run, size_t ready)
+{
+    struct run_part *part = run->parts.first;
+    struct status fatal = status_ok();
+    size_t count = committable(&fatal, run, ready);
+    for (size_t i = 0; i < count; i++)
+        TRY(run_part_add(part, i, check_threads_outcome(run->threads, i)));
+    TRY(run_part_commit(part, count));
+    for (size_t i = 0; i < count; i++)
+        TRY(tell_call(run, check_threads_outcome(run->threads, i),
+                      run_part_name(part, part->committed - count + i)));
+    check_threads_commit(run->threads, count);
+    return fatal;
+}
+
 /* The rows of the first dump that are ready. */
 static struct status commit_ready(struct run *run, const struct interrupts *interrupts)
 {
-    struct case_outcome *outcome;
-    while (!run_part_is_done(run->parts.first) && (outcome = check_threads_next(run->threads))) {
-        TRY(commit(run, outcome));
-        check_threads_commit(run->threads);
+    size_t ready;
+    while (run_part_calls_left(run->parts.first) && (ready = check_threads_ready(run->threads))) {
+        TRY(commit(run, ready));
         if (interrupts_take(interrupts)) return status_error(STATUS_INTERRUPTED, "interrupted");
     }
     return status_ok();
@@ -162,14 +201,15 @@ static struct status check_calls(struct run *run, const struct interrupts *inter
         if (interrupts_take(interrupts)) return status_error(STATUS_INTERRUPTED, "interrupted");
         TRY(open_ahead(run));
         TRY(close_finished(run));
-        if (!run->parts.first || run_part_is_done(run->parts.first)) return status_ok();
+        if (!run->parts.first || !run_part_calls_left(run->parts.first)) return status_ok();
         TRY(commit_ready(run, interrupts));
         double now_s = clock_seconds();
-        const char *next = run_part_next_name(run->parts.first);
-        if (next) progress_wait_for(&run->progress, next, now_s);
+        if (run_part_calls_left(run->parts.first))
+            progress_wait_for(&run->progress,
+                              run_part_name(run->parts.first, run->parts.first->committed), now_s);
         progress_show(&run->progress, now_s);
         TRY(sync_now_and_then(run, now_s));
-        if (run_part_is_done(run->parts.first)) continue;
+        if (!run_part_calls_left(run->parts.first)) continue;
         struct pollfd events[2] = { { .fd = run->threads->ready_fd, .events = POLLIN },
                                     { .fd = interrupts->fd, .events = POLLIN } };
         (void)poll(events, 2, POLL_MS);

@@ -177,7 +177,7 @@ static struct status open_profile(struct run_inputs *out, const struct run_optio
     TRY(profile_load_for(&out->profile, out->framework->profile_prefix, profile, o->thresholds,
                          o->file_policy));
     out->lists.plain_names_only = profile_rules(out->profile)->listed_names_only;
-    out->lists.runs_vf = profile_rules(out->profile)->error_model;
+    out->lists.runs_all_groups = profile_rules(out->profile)->error_model;
     TRY(allow_modes(out->profile, o));
     return open_budget(out, o);
 }

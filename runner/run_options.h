@@ -60,6 +60,7 @@ struct run_options {
     double diagnose_budget_s; /* for each row that fails */
     bool no_diagnose;
     bool no_progress;
+    bool nice;         /* everybody else on the machine goes first */
     const char *color; /* "auto", "always", "never" */
     struct file_policy file_policy;
     struct warnings warnings;

@@ -106,18 +106,14 @@ static struct status resume_timings(struct file *out, const char *path, struct f
     return status.code ? status : file_truncate(out, end);
 }
 
-static struct status append_timings(const struct file *file, const struct stage_times *times,
+static struct status append_timings(struct csv_buffer *out, const struct stage_times *times,
                                     const char *name)
 {
     char numbers[128];
-    struct csv_buffer row = { 0 };
-    struct status status = csv_append_cell(&row, name, strlen(name));
     (void)snprintf(numbers, sizeof numbers, "%.6f,%.6f,%.6f,%.6f\r\n", times->inputs_s,
                    times->reference_s, times->device_s, times->comparison_s);
-    if (!status.code) status = csv_append_bytes(&row, numbers, strlen(numbers));
-    if (!status.code) status = file_write_all(file, row.data, row.length);
-    csv_buffer_release(&row);
-    return status;
+    TRY(csv_append_cell(out, name, strlen(name)));
+    return csv_append_bytes(out, numbers, strlen(numbers));
 }
 
 /* ---- all of it -------------------------------------------------------------------------- */
@@ -216,15 +212,39 @@ void run_output_close(struct run_output *output)
 {
     (void)file_close(&output->timings);
     (void)result_files_close(&output->files);
+    csv_buffer_release(&output->rows.evidence);
+    csv_buffer_release(&output->rows.details);
+    csv_buffer_release(&output->rows.result);
+    csv_buffer_release(&output->rows.timings);
     memory_release(output->error_directory);
     memory_release(output->pending);
+}
+
+static struct status append_all(struct csv_buffer *out, const struct csv_buffer *more)
+{
+    return csv_append_bytes(out, more->data, more->length);
 }
 
 struct status run_output_add(struct run_output *output, const struct case_outcome *outcome,
                              const char *name)
 {
-    TRY(result_files_append(&output->files, &outcome->evidence, &outcome->details,
-                            &outcome->result));
+    struct output_rows *rows = &output->rows;
+    TRY(append_all(&rows->evidence, &outcome->evidence));
+    TRY(append_all(&rows->details, &outcome->details));
+    TRY(append_all(&rows->result, &outcome->result));
     if (output->timings.fd < 0) return status_ok();
-    return append_timings(&output->timings, &outcome->times, name);
+    return append_timings(&rows->timings, &outcome->times, name);
+}
+
+struct status run_output_write(struct run_output *output)
+{
+    struct output_rows *rows = &output->rows;
+    TRY(result_files_append(&output->files, &rows->evidence, &rows->details, &rows->result));
+    if (rows->timings.length)
+        TRY(file_write_all(&output->timings, rows->timings.data, rows->timings.length));
+    csv_buffer_clear(&rows->evidence);
+    csv_buffer_clear(&rows->details);
+    csv_buffer_clear(&rows->result);
+    csv_buffer_clear(&rows->timings);
+    return status_ok();
 }

@@ -10,10 +10,16 @@
 #include "runner/run_inputs.h"
 #include "runner/run_options.h"
 
+/* Rows for the files, each in order. */
+struct output_rows {
+    struct csv_buffer evidence, details, result, timings;
+};
+
 struct run_output {
     struct result_files files;
     struct resume_notes resumed; /* with -csv_path */
     struct file timings;         /* FILE_NONE when nobody asked */
+    struct output_rows rows;     /* still to be written */
     struct error_data error_data;
     char *error_directory; /* owned; NULL when failing tensors are not saved */
     size_t *pending;       /* positions in the dump of the calls to check */
@@ -36,8 +42,10 @@ struct status run_output_name_error_data(struct run_output *output, const char *
 
 void run_output_close(struct run_output *output);
 
-/* Append the rows of call `name`. */
+/* Take the rows of call `name`, to be appended by run_output_write together with those that were taken
+ * before. */
 struct status run_output_add(struct run_output *output, const struct case_outcome *outcome,
                              const char *name);
+struct status run_output_write(struct run_output *output);
 
 #endif

@@ -103,25 +103,29 @@ struct status run_part_open_output(struct run_part *part, struct checkers *check
     return status_ok();
 }
 
-bool run_part_is_done(const struct run_part *part)
+size_t run_part_calls_left(const struct run_part *part)
 {
-    return part->committed == part->output.n_pending;
+    return part->output.n_pending - part->committed;
 }
 
-const char *run_part_next_name(const struct run_part *part)
+const char *run_part_name(const struct run_part *part, size_t i)
 {
-    if (run_part_is_done(part)) return NULL;
-    return dump_name(part->inputs.dump, part->output.pending[part->committed]);
+    return dump_name(part->inputs.dump, part->output.pending[i]);
 }
 
-struct status run_part_commit(struct run_part *part, const char **name,
-                              const struct case_outcome *outcome)
+struct status run_part_add(struct run_part *part, size_t ahead, const struct case_outcome *outcome)
 {
-    *name = dump_name(part->inputs.dump, part->output.pending[part->committed]);
-    TRY(run_output_add(&part->output, outcome, *name));
-    part->committed++;
+    const char *name = run_part_name(part, part->committed + ahead);
+    TRY(run_output_add(&part->output, outcome, name));
     if (!part->options.junit) return status_ok();
-    return call_seconds_add(&part->seconds, *name, stage_times_total(&outcome->times));
+    return call_seconds_add(&part->seconds, name, stage_times_total(&outcome->times));
+}
+
+struct status run_part_commit(struct run_part *part, size_t count)
+{
+    TRY(run_output_write(&part->output));
+    part->committed += count;
+    return status_ok();
 }
 
 struct status run_part_finish(struct run_part *part)

@@ -54,15 +54,17 @@ struct status run_part_open_output(struct run_part *part, struct checkers *check
  * counts; or NULL. *out is owned by the caller. */
 struct status run_part_baseline(char **out, const char *baseline, const char *folder);
 
-/* Are the rows of all its calls written? */
-bool run_part_is_done(const struct run_part *part);
+/* Calls whose rows are not written yet. */
+size_t run_part_calls_left(const struct run_part *part);
 
-/* The call whose rows come next; NULL when it is done. */
-const char *run_part_next_name(const struct run_part *part);
+/* Full name of call `i` of those that are checked. */
+const char *run_part_name(const struct run_part *part, size_t i);
 
-/* Append the rows of its next call, whose name is *name then. */
-struct status run_part_commit(struct run_part *part, const char **name,
-                              const struct case_outcome *outcome);
+/* Take the rows of a call, `ahead` of which are taken already, for run_part_commit. */
+struct status run_part_add(struct run_part *part, size_t ahead, const struct case_outcome *outcome);
+
+/* Write the rows that were taken, which are of `count` calls. */
+struct status run_part_commit(struct run_part *part, size_t count);
 
 /* Make what was written durable. */
 struct status run_part_finish(struct run_part *part);

@@ -23,8 +23,8 @@ if command -v apt-get >/dev/null; then
     manager=apt
     packages="gcc libc6-dev cmake ninja-build pkg-config
               libffi-dev libopenblas-dev libmpfr-dev libflint-dev libsleef-dev
-              libcjson-dev zlib1g-dev libyaml-dev libexpat1-dev libsqlite3-dev libmicrohttpd-dev libssl-dev
-              libjs-chart.js"
+              libcjson-dev zlib1g-dev libdeflate-dev libyaml-dev libexpat1-dev libsqlite3-dev libmicrohttpd-dev
+              libssl-dev libjs-chart.js"
     # Arb is a library of its own up to FLINT 2 (Debian 12, Ubuntu 22.04), later a part of FLINT.
     # Without package lists nobody knows yet; see below.
     can_be_had() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
@@ -45,7 +45,7 @@ elif command -v dnf >/dev/null; then
     manager=dnf
     packages="gcc glibc-devel cmake ninja-build pkgconf-pkg-config
               libffi-devel openblas-devel mpfr-devel flint-devel sleef-devel
-              cjson-devel zlib-devel libyaml-devel expat-devel sqlite-devel libmicrohttpd-devel openssl-devel"
+              cjson-devel zlib-devel libdeflate-devel libyaml-devel expat-devel sqlite-devel libmicrohttpd-devel openssl-devel"
     # Not in every release: Arb of FLINT 2.
     for optional in arb-devel; do
         if dnf -q list "$optional" >/dev/null 2>&1; then packages="$packages $optional"; fi

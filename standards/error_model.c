@@ -15,6 +15,7 @@ struct model {
     double scale_ulp; /* compute unit at the largest value of the tensor */
     bool saturates;
     double largest;
+    float *z; /* of every element, NaN where there is none */
 };
 
 /* The unit in the last place of a dtype at x, finite. As dtype_ulp, which is slower. */
@@ -156,6 +157,7 @@ static void measure_statistics(struct model_findings *out, struct error_statisti
         out->expected_flips += chance_to_flip(&before, a->spread, bound);
     }
     error_statistics_add(statistics, want, z);
+    model->z[i] = (float)z;
     if (fabs(z) > out->largest) {
         out->largest = fabs(z);
         out->largest_index = i;
@@ -232,11 +234,24 @@ static void measure_all(struct model_findings *out, const struct model *model, s
     error_statistics_open(&statistics, model->want->n, row_of(model->want));
     *out = (struct model_findings){ .n = model->want->n, .worst.index = SIZE_MAX };
     *uncertain_count = 0;
+    for (size_t i = 0; i < out->n; i++) model->z[i] = NAN;
     for (size_t i = 0; i < out->n; i++) {
         if (measure_element(out, &statistics, model, i) && *uncertain_count < capacity)
             uncertain[(*uncertain_count)++] = i;
     }
     error_statistics_close(&out->statistics, &statistics);
+}
+
+/* Rows, columns, tiles and lanes; complex elements are pairs along a last dimension. */
+static struct status measure_lines(struct model_findings *out, struct arena *arena,
+                                   const struct model *model, bool complex)
+{
+    const struct reference *want = model->want;
+    int64_t shape[TENSOR_MAX_RANK + 1];
+    memcpy(shape, want->shape, (size_t)want->rank * sizeof *shape);
+    shape[want->rank] = 2;
+    const struct error_field field = { model->z, want->hi, want->n, want->rank + complex, shape };
+    return error_lines_find(&out->lines, arena, &field);
 }
 
 /* A bound widens the interval of its element, so it can hide an error but not make one. The
@@ -260,13 +275,17 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
     size_t *uncertain = arena_allocate_array(arena, MOST_REFINED, sizeof *uncertain), count;
 
     if (!uncertain) return status_no_memory(MOST_REFINED * sizeof *uncertain);
+    model.z = arena_allocate_array(arena, want->n, sizeof *model.z);
+    if (!model.z) return status_no_memory(want->n * sizeof *model.z);
     model.scale_ulp = dtype_ulp(model.compute, largest_magnitude(want));
     measure_all(out, &model, uncertain, MOST_REFINED, &count);
     if (count && want->refine) {
         TRY(want->refine(want, count, uncertain, 0x1p-10));
         measure_all(out, &model, uncertain, MOST_REFINED, &count);
     }
-    return status_ok();
+    /* What the last rounding leaves of narrow results does not show which errors a line shares. */
+    if (model.dtype != model.compute) return status_ok();
+    return measure_lines(out, arena, &model, dtype_is_complex(got->dtype));
 }
 
 double error_model_allowed(const struct reference *want, size_t i)

@@ -23,6 +23,7 @@
 #include "core/reference.h"
 #include "core/status.h"
 #include "core/tensor.h"
+#include "standards/error_lines.h"
 #include "standards/error_statistics.h"
 
 /* An element that no legitimate kernel returns. */
@@ -42,6 +43,7 @@ struct model_findings {
     struct error_summary statistics;
     double largest; /* of |z| */
     size_t largest_index;
+    struct line_findings lines;
 
     /* Outputs narrower than the arithmetic: elements that are not the rounded reference, and
      * how many the model's rms expects. */

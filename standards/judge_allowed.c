@@ -3,19 +3,26 @@
 #include "standards/judge_allowed.h"
 
 #include <math.h>
+#include <string.h>
 
 /* What a row has noted and said so far, to go back to. */
 struct noted {
     const char *message, *deciding_metric;
     double deciding_value, deciding_limit;
+    struct judged_limit limits[JUDGED_LIMITS];
     size_t limit_count;
 };
 
 static struct noted take_note(const struct row *row)
 {
     const struct judged *out = row->out;
-    return (struct noted){ row->message, out->deciding_metric, out->deciding_value,
-                           out->deciding_limit, out->limit_count };
+    struct noted noted = { .message = row->message,
+                           .deciding_metric = out->deciding_metric,
+                           .deciding_value = out->deciding_value,
+                           .deciding_limit = out->deciding_limit,
+                           .limit_count = out->limit_count };
+    memcpy(noted.limits, out->limits, sizeof noted.limits);
+    return noted;
 }
 
 static void go_back(struct row *row, const struct noted *noted)
@@ -25,6 +32,7 @@ static void go_back(struct row *row, const struct noted *noted)
     out->deciding_metric = noted->deciding_metric;
     out->deciding_value = noted->deciding_value;
     out->deciding_limit = noted->deciding_limit;
+    memcpy(out->limits, noted->limits, sizeof out->limits);
     out->limit_count = noted->limit_count;
 }
 
@@ -34,7 +42,7 @@ struct status judge_by_other(struct row *row, bool *holds, struct model_findings
                              const struct model_judge *judge, struct reference *other,
                              const struct tensor *got)
 {
-    static const struct noted nothing = { NULL, "", 0, 0, 0 };
+    static const struct noted nothing = { .deciding_metric = "" };
     const struct noted before = take_note(row);
     TRY(error_model_measure(findings, row->arena, got, other, &judge->fallback));
     go_back(row, &nothing);

@@ -8,6 +8,7 @@
 #include "standards/error_model.h"
 #include "standards/judge_allowed.h"
 #include "standards/judge_signature.h"
+#include "standards/staged_fit.h"
 
 static struct model_fallback fallback_of(const struct row *row)
 {
@@ -25,6 +26,14 @@ enum { STATISTICS_NEED = 16 };
 static double allowance_for_few(double n)
 {
     return n < STATISTICS_NEED ? (1 + 2.5 / sqrt(n)) / 1.2 : 1;
+}
+
+/* The largest of n errors grows with n: as far as the limit is out for one, n normal errors have their limit at
+ * sqrt(limit^2 + 2 ln n) with less chance. */
+static double limit_of_largest(const struct row *row, const struct model_findings *findings)
+{
+    double one = row_limit(row, LIMIT_MODEL_LARGEST);
+    return sqrt(one * one + 2 * log(fmax((double)findings->statistics.elements, 1)));
 }
 
 /* One statistic of the tensor against its limit. */
@@ -89,6 +98,23 @@ static bool scale_holds(struct row *row, const struct error_summary *statistics)
     return holds;
 }
 
+/* A row, column, tile or lane whose errors are larger than what the others and the model explain. */
+static bool lines_hold(struct row *row, const struct line_findings *lines)
+{
+    double most = row_limit(row, LIMIT_MODEL_LINE);
+    bool holds = lines->quotient <= most;
+    row_note(row, "model_line", lines->quotient, most, holds);
+    if (holds) return true;
+    if (lines->dimension >= 0)
+        row_say(row, "Error model: at index %zu of dimension %d", lines->line, lines->dimension);
+    else row_say(row, "Error model: in %s %zu", lines->form, lines->line);
+    row_say(row,
+            " the errors are %.3g times what rounding is expected to make, and %.3g times "
+            "elsewhere.\n",
+            lines->value, lines->others);
+    return false;
+}
+
 static bool statistics_hold(struct row *row, const struct model_findings *findings)
 {
     const struct error_summary *statistics = &findings->statistics;
@@ -101,9 +127,10 @@ static bool statistics_hold(struct row *row, const struct model_findings *findin
             holds &= statistic_holds(row, "model_bias", statistics->bias,
                                      row_limit(row, LIMIT_MODEL_BIAS));
         holds &= scale_holds(row, statistics);
+        holds &= lines_hold(row, &findings->lines);
     }
     return holds & statistic_holds(row, "model_largest", findings->largest,
-                                   row_limit(row, LIMIT_MODEL_LARGEST));
+                                   limit_of_largest(row, findings));
 }
 
 /* The elements and statistics of `findings` within their limits, without a word. */
@@ -113,7 +140,8 @@ static bool is_explained(const struct row *row, const struct model_findings *fin
     double n = statistics->independent;
     /* Such a kernel rounds everywhere: a fault in a few elements of a result that is right is none. */
     if ((double)findings->flips < 0.2 * findings->expected_flips) return false;
-    return findings->beyond == 0 && findings->largest <= row_limit(row, LIMIT_MODEL_LARGEST) &&
+    return findings->beyond == 0 && findings->largest <= limit_of_largest(row, findings) &&
+           findings->lines.quotient <= row_limit(row, LIMIT_MODEL_LINE) &&
            statistics->rms <=
                row_limit(row, LIMIT_MODEL_RMS) * (n > 0 ? allowance_for_few(n) : 1) &&
            (n < STATISTICS_NEED || statistics->bias <= row_limit(row, LIMIT_MODEL_BIAS));
@@ -144,6 +172,40 @@ static bool is_off_by_units(const struct reference *want, const struct tensor *g
     return true;
 }
 
+/* Errors that go the same way by more than this, with a probability below 10^-8 (Hoeffding: 2 exp(-k share^2 / 2), twice for
+ * both conventions of signs), are no roundings of their own. */
+static bool go_one_way(const struct staged_fit *fit, double together)
+{
+    static const double share = 0.75, log_chance = 20;
+    double independent = (double)fit->differing / together;
+    return fit->one_sided > share && independent * fit->one_sided * fit->one_sided / 2 > log_chance;
+}
+
+/* Are the errors those of such a kernel? They go both ways, or are as those of the kernel that takes the numbers of the
+ * call as they are or of the one that rounds them. */
+static struct status looks_staged(bool *looks, struct row *row, struct reference *want,
+                                  const struct tensor *got, const struct error_summary *statistics)
+{
+    const struct kernel_modes modes = { .allowed = { [KERNEL_STAGED] = true } };
+    double least = row_limit(row, LIMIT_MODEL_STAGED), best = -1;
+    double together = (double)statistics->elements / fmax(statistics->independent, 1);
+
+    *looks = true;
+    if (!want->allow) return status_ok();
+    for (int numbers = 0; numbers < 2 && best < least; numbers++) {
+        struct reference staged;
+        bool can;
+        TRY(want->allow(&staged, &can, want, &modes, numbers));
+        if (!can) return status_ok();
+        const struct staged_fit fit = staged_fit_measure(want, staged.hi, got);
+        if (!go_one_way(&fit, together)) return status_ok();
+        best = fmax(best, fit.correlation);
+    }
+    *looks = best >= least;
+    row_note(row, "model_staged", best, least, *looks);
+    return status_ok();
+}
+
 /* Does a kernel that rounds to the dtype between its steps explain what a fused one does not? */
 static struct status judge_as_staged(struct row *row, bool *explained, struct reference *want,
                                      const struct tensor *got)
@@ -159,7 +221,8 @@ static struct status judge_as_staged(struct row *row, bool *explained, struct re
     staged.kernel_rms = want->staged_rms;
     staged.refine = NULL;
     TRY(error_model_measure(&findings, row->arena, got, &staged, &fallback));
-    *explained = is_explained(row, &findings) && is_off_by_units(want, got);
+    bool within = is_explained(row, &findings) && is_off_by_units(want, got);
+    if (within) TRY(looks_staged(explained, row, want, got, &findings.statistics));
     const char *dtype = dtype_info(want->dtype)->name;
     if (*explained)
         row_say(
@@ -167,6 +230,11 @@ static struct status judge_as_staged(struct row *row, bool *explained, struct re
             "Explained by rounding to %s between the steps (%s): the worst element is at %.2g of "
             "what that allows. Consider as warning.\n",
             dtype, want->staged_steps, fmax(findings.worst.quotient, 0));
+    else if (within)
+        row_say(
+            row,
+            "The errors go one way, and those of roundings to %s between the steps (%s) do not.\n",
+            dtype, want->staged_steps);
     else
         row_say(
             row,

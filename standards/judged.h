@@ -38,7 +38,7 @@ struct judged_limit {
     double value, limit;
     bool holds;
 };
-/* Most comparisons of one row; the error model makes the most, five. */
+/* Most comparisons of one row; the error model makes the most. */
 enum { JUDGED_LIMITS = 12 };
 
 /* Results of the same call run several times, bit by bit. All zeros: it was run once. */

@@ -48,6 +48,8 @@ static const char *const limit_names[LIMIT_COUNT + 1] = {
     [LIMIT_MODEL_FLIPS] = "model_flips",
     [LIMIT_MODEL_NATS] = "model_nats",
     [LIMIT_MODEL_SIGNATURE] = "model_signature",
+    [LIMIT_MODEL_LINE] = "model_line",
+    [LIMIT_MODEL_STAGED] = "model_staged",
     [LIMIT_MODEL_FALLBACK_ULP] = "model_fallback_ulp",
     [LIMIT_MODEL_FALLBACK_SCALE] = "model_fallback_scale",
 };

@@ -48,6 +48,18 @@ VECTORIZED void compensated_add_products(struct compensated *c, const double *x,
     *c = local;
 }
 
+VECTORIZED void compensated_add_float_products(struct compensated *c, const float *x,
+                                               const float *y, size_t n)
+{
+    struct compensated local = *c;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++) add(&local, k, (double)x[i + k] * (double)y[i + k]);
+    for (size_t k = 0; i < n; i++, k++) add(&local, k, (double)x[i] * (double)y[i]);
+    local.terms += n;
+    *c = local;
+}
+
 bool compensated_total(double *sum, double *bound, const struct compensated *c)
 {
     struct compensated total = { 0 };

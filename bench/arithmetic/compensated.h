@@ -27,6 +27,10 @@ void compensated_add(struct compensated *c, const double *x, size_t n);
 void compensated_add_products(struct compensated *c, const double *x, const double *y, size_t n,
                               bool exact_products);
 
+/* The same of floats, whose products are exact. */
+void compensated_add_float_products(struct compensated *c, const float *x, const float *y,
+                                    size_t n);
+
 /* The sum, rounded once, and a bound on its error, u |sum| + gamma_n^2 sum|x_i| (plus what products
  * lose to underflow). False when the terms are not finite or overflow: then neither is set. */
 bool compensated_total(double *sum, double *bound, const struct compensated *c);

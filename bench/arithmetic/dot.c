@@ -3,6 +3,7 @@
 #include "bench/arithmetic/dot.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "bench/arithmetic/certificate.h"
@@ -12,9 +13,9 @@
 /* STEP lanes: two of the widest registers, for the latency of additions. */
 enum { STEP = 16, LEVELS = 3 };
 
-/* Lines of about a thousand elements: this many rows stay in the second-level cache while this
- * many columns stay in the first. */
-enum { ROWS = 64, COLUMNS = 4 };
+/* So many rows, of so many elements together, stay in the second-level cache while so many columns stay in the first;
+ * what is open is looked for in tiles of WIDTH columns, a bit for each. */
+enum { ROWS = 64, ELEMENTS = 1 << 17, COLUMNS = 4, WIDTH = 64, FEW = (1 << COLUMNS) - 1 };
 
 /* The smallest power of two that is at least |x|; 0 for 0. */
 static double power_above(double x)
@@ -41,53 +42,74 @@ struct extracted {
     double sum[STEP], rest[STEP];
 };
 
-/* The fused operations round once, so `rest` has the error of the product, too: where that is
+/* Dot products of REAL lines by extraction: NAME gives the sum of what sums of sigma hold, and that of the rests.
+ * The fused operations round once, so `rest` has the error of the product, too: where that is
  * not 0, rest is off by 2^-53 of itself. */
-static inline void extract(struct extracted *e, const double *restrict a, const double *restrict b)
-{
-    for (size_t i = 0; i < STEP; i++) {
-        double next = fma(a[i], b[i], e->sum[i]), part = next - e->sum[i];
-        e->rest[i] += fma(a[i], b[i], -part);
-        e->sum[i] = next;
+#define DEFINE_EXTRACTION(NAME, REAL)                                                           \
+    static inline void NAME##_step(struct extracted *e, const REAL *restrict a,                 \
+                                   const REAL *restrict b)                                      \
+    {                                                                                           \
+        for (size_t i = 0; i < STEP; i++) {                                                     \
+            double x = a[i], y = b[i], next = fma(x, y, e->sum[i]), part = next - e->sum[i];    \
+            e->rest[i] += fma(x, y, -part);                                                     \
+            e->sum[i] = next;                                                                   \
+        }                                                                                       \
+    }                                                                                           \
+                                                                                                \
+    VECTORIZED static void NAME(double *hi, double *lo, const REAL *a, const REAL *b, size_t k, \
+                                double sigma)                                                   \
+    {                                                                                           \
+        struct extracted e;                                                                     \
+        size_t l = 0;                                                                           \
+        for (size_t i = 0; i < STEP; i++) {                                                     \
+            e.sum[i] = sigma;                                                                   \
+            e.rest[i] = 0;                                                                      \
+        }                                                                                       \
+        for (; l + STEP <= k; l += STEP) NAME##_step(&e, a + l, b + l);                         \
+        if (l < k) {                                                                            \
+            REAL x[STEP] = { 0 }, y[STEP] = { 0 };                                              \
+            memcpy(x, a + l, (k - l) * sizeof *x);                                              \
+            memcpy(y, b + l, (k - l) * sizeof *y);                                              \
+            NAME##_step(&e, x, y);                                                              \
+        }                                                                                       \
+        for (size_t i = 0; i < STEP; i++) e.sum[i] -= sigma;                                    \
+        for (size_t half = STEP / 2; half; half /= 2)                                           \
+            for (size_t i = 0; i < half; i++) {                                                 \
+                e.sum[i] += e.sum[i + half];                                                    \
+                e.rest[i] += e.rest[i + half];                                                  \
+            }                                                                                   \
+        *hi = e.sum[0];                                                                         \
+        *lo = e.rest[0];                                                                        \
     }
-}
 
-/* The sum of what sums of sigma hold, and of the rests. */
-VECTORIZED static void extract_all(double *hi, double *lo, const double *a, const double *b,
-                                   size_t k, double sigma)
+DEFINE_EXTRACTION(extract_doubles, double)
+DEFINE_EXTRACTION(extract_floats, float)
+
+/* The bound of a dot product by extraction; false where there is nothing to extract from. */
+static bool extraction_bound(double *bound, double *hi, double *lo, const struct dot *dot,
+                             double sigma)
 {
-    struct extracted e;
-    size_t l = 0;
-    for (size_t i = 0; i < STEP; i++) {
-        e.sum[i] = sigma;
-        e.rest[i] = 0;
-    }
-    for (; l + STEP <= k; l += STEP) extract(&e, a + l, b + l);
-    if (l < k) {
-        double x[STEP] = { 0 }, y[STEP] = { 0 };
-        memcpy(x, a + l, (k - l) * sizeof *x);
-        memcpy(y, b + l, (k - l) * sizeof *y);
-        extract(&e, x, y);
-    }
-    for (size_t i = 0; i < STEP; i++) e.sum[i] -= sigma;
-    for (size_t half = STEP / 2; half; half /= 2)
-        for (size_t i = 0; i < half; i++) {
-            e.sum[i] += e.sum[i + half];
-            e.rest[i] += e.rest[i + half];
-        }
-    *hi = e.sum[0];
-    *lo = e.rest[0];
+    *hi = *lo = 0;
+    *bound = sigma == 0 || dot->k == 0 ? 0
+             : in_range(sigma)         ? dot->bound * sigma + dot->lost
+                                       : INFINITY;
+    return *bound < INFINITY && sigma != 0 && dot->k;
 }
 
 double dot_extracted(double *hi, double *lo, const struct dot *dot, const double *a,
                      const double *b, double scale)
 {
-    double sigma = dot->start * scale;
-    *hi = *lo = 0;
-    if (scale == 0 || dot->k == 0) return 0;
-    if (!in_range(sigma)) return INFINITY;
-    extract_all(hi, lo, a, b, dot->k, sigma);
-    return dot->bound * sigma + dot->lost;
+    double sigma = dot->start * scale, bound;
+    if (extraction_bound(&bound, hi, lo, dot, sigma)) extract_doubles(hi, lo, a, b, dot->k, sigma);
+    return bound;
+}
+
+double dot_extracted_single(double *hi, double *lo, const struct dot *dot, const float *a,
+                            const float *b, double scale)
+{
+    double sigma = dot->start * scale, bound;
+    if (extraction_bound(&bound, hi, lo, dot, sigma)) extract_floats(hi, lo, a, b, dot->k, sigma);
+    return bound;
 }
 
 /* ---- all levels ------------------------------------------------------------------------------ */
@@ -137,59 +159,63 @@ double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const
     return bound * (1 + 0x1p-20) + dot->lost;
 }
 
-/* ---- matrices ------------------------------------------------------------------------------- */
-
-VECTORIZED static double largest_of(const double *x, size_t n)
-{
-    double lane[STEP] = { 0 }, most = 0;
-    size_t i = 0;
-    for (; i + STEP <= n; i += STEP)
-        for (size_t l = 0; l < STEP; l++)
-            lane[l] = fabs(x[i + l]) > lane[l] ? fabs(x[i + l]) : lane[l];
-    for (; i < n; i++) most = fabs(x[i]) > most ? fabs(x[i]) : most;
-    for (size_t l = 0; l < STEP; l++) most = lane[l] > most ? lane[l] : most;
-    return most;
-}
-
-/* The lines of a factor, one after the other: in place, or copied to `dense`. */
-static const double *dense_lines(double *dense, const struct factor *f, size_t k)
-{
-    if (f->term == 1 && f->line == k) return f->x;
-    enum { BLOCK = 16 };
-    for (size_t first = 0; first < f->lines; first += BLOCK) {
-        size_t end = first + BLOCK < f->lines ? first + BLOCK : f->lines;
-        for (size_t l = 0; l < k; l++)
-            for (size_t i = first; i < end; i++) dense[i * k + l] = f->x[i * f->line + l * f->term];
-    }
-    return dense;
-}
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 /* A power of two that no element of a line exceeds, for each line. */
-static void line_scales(double *scale, const double *dense, size_t lines, size_t k)
-{
-    for (size_t i = 0; i < lines; i++) scale[i] = power_above(largest_of(dense + i * k, k));
-}
-
-struct recomputation {
-    struct certificate certificate;
-    struct dot dot;
-};
-
-static void recompute(const struct recomputation *r, double *value, double *error, const double *a,
-                      const double *b, double scale)
-{
-    double hi, lo, bound = dot_extracted(&hi, &lo, &r->dot, a, b, scale);
-    for (int attempt = 0; attempt < 2; attempt++) {
-        double sum = hi + lo, z = sum - hi;
-        double total = ((fabs(hi - (sum - z)) + fabs(lo - z)) + bound) * (1 + 0x1p-50);
-        if (total < *error) {
-            *value = sum;
-            *error = total;
-        }
-        if (attempt || certificate_passes(&r->certificate, *value, *error)) return;
-        bound = dot_extracted_deeply(&hi, &lo, &r->dot, a, b, scale);
+#define DEFINE_SCALES(NAME, REAL, ABSOLUTE)                                            \
+    VECTORIZED static double NAME##_largest(const REAL *x, size_t n)                   \
+    {                                                                                  \
+        REAL lane[STEP] = { 0 }, most = 0;                                             \
+        size_t i = 0;                                                                  \
+        for (; i + STEP <= n; i += STEP)                                               \
+            for (size_t l = 0; l < STEP; l++)                                          \
+                lane[l] = ABSOLUTE(x[i + l]) > lane[l] ? ABSOLUTE(x[i + l]) : lane[l]; \
+        for (; i < n; i++) most = ABSOLUTE(x[i]) > most ? ABSOLUTE(x[i]) : most;       \
+        for (size_t l = 0; l < STEP; l++) most = lane[l] > most ? lane[l] : most;      \
+        return most;                                                                   \
+    }                                                                                  \
+                                                                                       \
+    static void NAME(double *scale, const REAL *dense, size_t lines, size_t k)         \
+    {                                                                                  \
+        for (size_t i = 0; i < lines; i++)                                             \
+            scale[i] = power_above(NAME##_largest(dense + i * k, k));                  \
     }
+
+DEFINE_SCALES(scales_of_doubles, double, fabs)
+DEFINE_SCALES(scales_of_floats, float, fabsf)
+
+static const void *element(const struct factor *f, size_t i)
+{
+    return (const char *)f->x + i * dtype_info(f->dtype)->bytes;
 }
+
+/* The lines of a factor as REALs, one after the other: in place, or copied to `dense`. */
+enum { TILE = 16 };
+
+#define DEFINE_LINES(NAME, REAL, DTYPE, READ)                                            \
+    static const REAL *NAME(REAL *dense, const struct factor *f, size_t k)               \
+    {                                                                                    \
+        if (f->term == 1 && f->line == k && f->dtype == (DTYPE)) return f->x;            \
+        if (f->term == 1) {                                                              \
+            for (size_t i = 0; i < f->lines; i++)                                        \
+                READ(dense + i * k, element(f, i * f->line), f->dtype, k);               \
+            return dense;                                                                \
+        }                                                                                \
+        for (size_t first = 0; first < f->lines; first += TILE) {                        \
+            size_t count = f->lines - first < TILE ? f->lines - first : TILE;            \
+            for (size_t l = 0; l < k; l++) {                                             \
+                REAL tile[TILE];                                                         \
+                READ(tile, element(f, first + l * f->term), f->dtype, count);            \
+                for (size_t i = 0; i < count; i++) dense[(first + i) * k + l] = tile[i]; \
+            }                                                                            \
+        }                                                                                \
+        return dense;                                                                    \
+    }
+
+DEFINE_LINES(lines_of_doubles, double, DT_F64, dtype_to_double)
+DEFINE_LINES(lines_of_floats, float, DT_F32, dtype_to_float)
+
+/* ---- matrices ------------------------------------------------------------------------------- */
 
 /* The dtype of an exact scalar, DT_NONE, is taken for float. */
 static struct certificate certificate_for(const struct dot_matrix *c)
@@ -206,24 +232,111 @@ bool dots_open(const struct dot_matrix *c)
     return i < n;
 }
 
-size_t dots_scratch(const struct dot_matrix *c) { return (c->a.lines + c->b.lines) * (c->k + 1); }
-
-void dots_recompute(double *scratch, const struct dot_matrix *c)
+size_t dots_scratch(const struct dot_matrix *c)
 {
-    struct recomputation r = { certificate_for(c), dot_of_length(c->k, c->exact_products) };
+    size_t lines = c->a.lines + c->b.lines, terms = lines * c->k;
+    return lines + 2 * c->k + (c->exact_products ? (terms + 1) / 2 : terms);
+}
+
+void dots_prepare(struct dots *out, double *scratch, const struct dot_matrix *c)
+{
     size_t m = c->a.lines, n = c->b.lines, k = c->k;
-    double *row_scales = scratch, *column_scales = row_scales + m;
-    const double *x = dense_lines(column_scales + n, &c->a, k),
-                 *y = dense_lines(column_scales + n + m * k, &c->b, k);
-    line_scales(row_scales, x, m, k);
-    line_scales(column_scales, y, n, k);
-    for (size_t row = 0; row < m; row += ROWS)
-        for (size_t column = 0; column < n; column += COLUMNS)
-            for (size_t i = row; i < m && i < row + ROWS; i++)
-                for (size_t j = column; j < n && j < column + COLUMNS; j++) {
-                    double *value = &c->value[i * n + j], *error = &c->error[i * n + j];
-                    if (!certificate_passes(&r.certificate, *value, *error))
-                        recompute(&r, value, error, x + i * k, y + j * k,
-                                  row_scales[i] * column_scales[j]);
-                }
+    double *scale_a = scratch, *scale_b = scale_a + m, *wide = scale_b + n, *dense = wide + 2 * k;
+    *out =
+        (struct dots){ c, dot_of_length(k, c->exact_products), NULL, NULL, scale_a, scale_b, wide };
+    if (c->exact_products) {
+        float *floats = (float *)(void *)dense;
+        out->a = lines_of_floats(floats, &c->a, k);
+        out->b = lines_of_floats(floats + m * k, &c->b, k);
+        scales_of_floats(scale_a, out->a, m, k);
+        scales_of_floats(scale_b, out->b, n, k);
+    } else {
+        out->a = lines_of_doubles(dense, &c->a, k);
+        out->b = lines_of_doubles(dense + m * k, &c->b, k);
+        scales_of_doubles(scale_a, out->a, m, k);
+        scales_of_doubles(scale_b, out->b, n, k);
+    }
+}
+
+static double extracted(double *hi, double *lo, const struct dots *d, size_t i, size_t j)
+{
+    size_t k = d->c->k;
+    double scale = d->scale_a[i] * d->scale_b[j];
+    if (d->c->exact_products)
+        return dot_extracted_single(hi, lo, &d->dot, (const float *)d->a + i * k,
+                                    (const float *)d->b + j * k, scale);
+    return dot_extracted(hi, lo, &d->dot, (const double *)d->a + i * k,
+                         (const double *)d->b + j * k, scale);
+}
+
+static double extracted_deeply(double *hi, double *lo, const struct dots *d, size_t i, size_t j)
+{
+    size_t k = d->c->k;
+    const double *x = (const double *)d->a + i * k, *y = (const double *)d->b + j * k;
+    if (d->c->exact_products) {
+        dtype_to_double(d->wide, (const float *)d->a + i * k, DT_F32, k);
+        dtype_to_double(d->wide + k, (const float *)d->b + j * k, DT_F32, k);
+        x = d->wide;
+        y = d->wide + k;
+    }
+    return dot_extracted_deeply(hi, lo, &d->dot, x, y, d->scale_a[i] * d->scale_b[j]);
+}
+
+static void recompute(const struct dots *d, const struct certificate *certificate, size_t i,
+                      size_t j)
+{
+    double *value = &d->c->value[i * d->c->b.lines + j],
+           *error = &d->c->error[i * d->c->b.lines + j];
+    if (certificate_passes(certificate, *value, *error)) return;
+    double hi, lo, bound = extracted(&hi, &lo, d, i, j);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        double sum = hi + lo, z = sum - hi;
+        double total = ((fabs(hi - (sum - z)) + fabs(lo - z)) + bound) * (1 + 0x1p-50);
+        if (total < *error) {
+            *value = sum;
+            *error = total;
+        }
+        if (attempt || certificate_passes(certificate, *value, *error)) return;
+        bound = extracted_deeply(&hi, &lo, d, i, j);
+    }
+}
+
+/* Which of up to 64 elements are not certified at first sight, as bits. */
+VECTORIZED static uint64_t open_bits(const double *restrict value, const double *restrict error,
+                                     size_t n, double relative, double least)
+{
+    uint8_t open[WIDTH];
+    unsigned any = 0;
+    uint64_t bits = 0;
+    for (size_t j = 0; j < n; j++) {
+        open[j] = (error[j] > relative * fabs(value[j])) & (error[j] > least);
+        any |= open[j];
+    }
+    for (size_t j = 0; any && j < n; j++) bits |= (uint64_t)open[j] << j;
+    return bits;
+}
+
+void dots_recompute(const struct dots *d, size_t first, size_t end)
+{
+    const struct dot_matrix *c = d->c;
+    struct certificate certificate = certificate_for(c);
+    size_t n = c->b.lines, rows = ELEMENTS / c->k < 4 ? 4 : ELEMENTS / c->k;
+    if (rows > ROWS) rows = ROWS;
+    for (size_t row = first; row < end; row += rows)
+        for (size_t column = 0; column < n; column += WIDTH) {
+            size_t height = end - row < rows ? end - row : rows;
+            size_t width = n - column < WIDTH ? n - column : WIDTH;
+            uint64_t open[ROWS], any = 0;
+            for (size_t i = 0; i < height; i++) {
+                size_t at = (row + i) * n + column;
+                open[i] = open_bits(c->value + at, c->error + at, width, certificate.relative,
+                                    certificate.least);
+                any |= open[i];
+            }
+            for (size_t j = 0; j < WIDTH && any >> j; j += COLUMNS)
+                for (size_t i = 0; i < height; i++)
+                    for (uint64_t bits = open[i] >> j & FEW; bits; bits &= bits - 1)
+                        recompute(d, &certificate, row + i,
+                                  column + j + (size_t)__builtin_ctzll(bits));
+        }
 }

@@ -39,14 +39,20 @@ double dot_extracted(double *hi, double *lo, const struct dot *dot, const double
 double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const double *a,
                             const double *b, double scale);
 
-/* The lines of a factor: element l of line i is at x[i * line + l * term]. */
+/* The same of float lines, whose products are exact. */
+double dot_extracted_single(double *hi, double *lo, const struct dot *dot, const float *a,
+                            const float *b, double scale);
+
+/* The lines of a factor, elements of a real dtype: element l of line i is the (i * line + l * term)-th of x.
+ * One of `line` and `term` is 1. */
 struct factor {
-    const double *x;
+    const void *x;
+    enum dtype dtype;
     size_t lines, line, term;
 };
 
 /* The product C of two factors, lines of `k` terms each: the dense a.lines x b.lines matrix `value`
- * with its bounds, tested in `dtype`. */
+ * with its bounds, tested in `dtype`. Products that are exact are those of factors that floats can hold. */
 struct dot_matrix {
     double *value, *error;
     struct factor a, b;
@@ -59,9 +65,21 @@ struct dot_matrix {
  * certifies. */
 bool dots_open(const struct dot_matrix *c);
 
-/* Recompute the elements that are open; the factors are exact and finite. The bounds are replaced
- * where they become smaller. `scratch` has dots_scratch(c) elements. */
-void dots_recompute(double *scratch, const struct dot_matrix *c);
+/* What recomputing takes: the lines one after the other and a power of two that no element of each exceeds. */
+struct dots {
+    const struct dot_matrix *c;
+    struct dot dot;
+    const void *a, *b; /* floats where products are exact, else doubles */
+    const double *scale_a, *scale_b;
+    double *wide; /* room for a line of each factor */
+};
+
+/* `scratch` has dots_scratch(c) elements; it and `c` are needed as long as `out`. The factors are exact and finite. */
+void dots_prepare(struct dots *out, double *scratch, const struct dot_matrix *c);
 size_t dots_scratch(const struct dot_matrix *c);
+
+/* Recompute the elements of rows first ... end - 1 that are open. The bounds are replaced where they become
+ * smaller. */
+void dots_recompute(const struct dots *dots, size_t first, size_t end);
 
 #endif

@@ -7,31 +7,50 @@
 #include "bench/arithmetic/rounding.h"
 #include "core/vectorize.h"
 
-VECTORIZED void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down)
+VECTORIZED static void add_columns(double *restrict squares, const double *restrict x, size_t lines,
+                                   size_t length, size_t step)
 {
-    memset(norm, 0, lines * sizeof *norm);
-    if (down) {
-        for (size_t l = 0; l < length; l++)
-            for (size_t i = 0; i < lines; i++) norm[i] += x[l * lines + i] * x[l * lines + i];
-    } else {
-        for (size_t i = 0; i < lines; i++) {
-            double lane[8] = { 0 };
-            const double *row = x + i * length;
-            size_t l = 0;
-            for (; l + 8 <= length; l += 8)
-                for (size_t j = 0; j < 8; j++) lane[j] += row[l + j] * row[l + j];
-            for (; l < length; l++) lane[0] += row[l] * row[l];
-            for (size_t j = 0; j < 8; j++) norm[i] += lane[j];
-        }
+    for (size_t l = 0; l < length; l++)
+        for (size_t i = 0; i < lines; i++) squares[i] += x[l * step + i] * x[l * step + i];
+}
+
+VECTORIZED static void add_rows(double *restrict squares, const double *restrict x, size_t lines,
+                                size_t length, size_t step)
+{
+    for (size_t i = 0; i < lines; i++) {
+        double lane[8] = { 0 };
+        const double *row = x + i * step;
+        size_t l = 0;
+        for (; l + 8 <= length; l += 8)
+            for (size_t j = 0; j < 8; j++) lane[j] += row[l + j] * row[l + j];
+        for (; l < length; l++) lane[0] += row[l] * row[l];
+        for (size_t j = 0; j < 8; j++) squares[i] += lane[j];
     }
-    /* Rounded up: the computed square sum errs by gamma_(k+1), the root by u; squares below
-     * 2^-1022 are lost, at most `length` of them. */
-    double grow = 1 + ((double)length + 8) * 2 * UNIT_ROUNDOFF;
+}
+
+void line_squares_add(double *squares, const double *x, size_t lines, size_t length, size_t step,
+                      bool down)
+{
+    (down ? add_columns : add_rows)(squares, x, lines, length, step);
+}
+
+/* Rounded up: a square passes through `length` + 8 additions at most, in whatever parts they came, so the
+ * computed sum errs by gamma_(length+9), the root by u; squares below 2^-1022 are lost, at most `length` of them. */
+VECTORIZED void line_squares_to_norms(double *norm, size_t lines, size_t length)
+{
+    double grow = 1 + ((double)length + 9) * 2 * UNIT_ROUNDOFF;
     double lost = sqrt((double)length) * 0x1p-511;
     for (size_t i = 0; i < lines; i++) {
         double root = sqrt(norm[i]) * grow;
         norm[i] = root == 0 ? (norm[i] == 0 ? 0 : lost) : root + lost;
     }
+}
+
+void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down)
+{
+    memset(norm, 0, lines * sizeof *norm);
+    line_squares_add(norm, x, lines, length, down ? lines : length, down);
+    line_squares_to_norms(norm, lines, length);
 }
 
 VECTORIZED bool all_finite(const double *x, size_t n)

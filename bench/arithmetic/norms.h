@@ -9,6 +9,12 @@
  * matrix, or, with `down`, columns of a (length, lines) matrix. */
 void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down);
 
+/* The same in parts: squares, 0 at first, get those of `length` more elements of each line, whose stored rows lie
+ * `step` apart; the whole length then makes norms of them. */
+void line_squares_add(double *squares, const double *x, size_t lines, size_t length, size_t step,
+                      bool down);
+void line_squares_to_norms(double *norm, size_t lines, size_t length);
+
 /* Is none of them infinite or NaN? */
 bool all_finite(const double *x, size_t n);
 

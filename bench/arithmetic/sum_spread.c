@@ -141,10 +141,40 @@ double sum_spread(const double *term, size_t n, bool products, bool single)
     return fmax(parts.formula, parts.imitated);
 }
 
+/* Terms that have errors of their own and repeat: while a sum stays between two powers of 2, a term that comes N times is
+ * rounded alike N times, by what nobody knows, u 2^e / sqrt 3 in the root mean square. So N^2 of these count, where
+ * independent roundings have N. 0 where there are more than a few different terms. */
+static double spread_of_repeated(const double *term, size_t n)
+{
+    enum { MOST_VALUES = 8, BINADES = 32 };
+    double value[MOST_VALUES], walk = 0, total = 0;
+    double times[BINADES][MOST_VALUES] = { { 0 } };
+    int exponent[BINADES] = { 0 };
+    size_t values = 0;
+    for (size_t k = 0; k < n; k++) {
+        size_t j = 0;
+        if (term[k] == 0) continue;
+        while (j < values && value[j] != term[k]) j++;
+        if (j == MOST_VALUES) return 0;
+        if (j == values) value[values++] = term[k];
+        walk += term[k];
+        if (walk == 0 || !isfinite(walk)) continue;
+        int e = ilogb(walk), slot = e & (BINADES - 1);
+        exponent[slot] = e;
+        times[slot][j]++;
+    }
+    for (int slot = 0; slot < BINADES; slot++)
+        for (size_t j = 0; j < values; j++) {
+            double size = ldexp(times[slot][j], exponent[slot]);
+            total += size * size;
+        }
+    return total / 3;
+}
+
 double sum_spread_of_inexact(double *term, size_t n, bool products, bool single)
 {
     enum { COPIES = 2 };
-    double spread = sum_spread(term, n, products, single);
+    double spread = fmax(sum_spread(term, n, products, single), spread_of_repeated(term, n));
     for (int copy = 0; single && copy < COPIES; copy++) {
         double exact = 0, imitated;
         for (size_t k = 0; k < n; k++) {

@@ -37,7 +37,7 @@ struct sum_spread {
 struct sum_spread sum_spread_parts(const double *term, size_t n, bool products, bool single);
 
 /* As sum_spread for terms that have errors of their own: a kernel that adds terms that repeat adds others, which
- * repeat other roundings. The terms are changed in their last bits, so `term` is for scratch. */
+ * repeat other roundings, all of them alike: N equal steps err N times as much as one, not sqrt N times. The terms are changed in their last bits, so `term` is for scratch. */
 double sum_spread_of_inexact(double *term, size_t n, bool products, bool single);
 
 /* The mean over all orders of sum S_k^2, from the number of terms, their sum and their sum of squares. */

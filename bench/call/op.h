@@ -38,7 +38,8 @@ enum {
     NPU = 8,
     ATEN = 16,
     MINDSPORE = 32, /* ops of MindSpore that PyTorch lacks (bench/mindspore) */
-    TORCH_VF = 64   /* torch._VF, what the recurrent layers of torch.nn call */
+    TORCH_VF = 64,  /* torch._VF, what the recurrent layers of torch.nn call */
+    MINDSPEED = 128 /* fused operators of MindSpeed; their names say the module first */
 };
 #define ANYWHERE (FUNCTIONAL | TENSOR | TORCH)
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/activation.h"
 #include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/properties.h"
@@ -372,31 +373,31 @@ static void softplus_backward(struct call *call)
     call_return_gradients(call, softplus, of_input);
 }
 
-/* gelu by erf, or by tanh: x sigmoid(2 c), c = sqrt(2 / pi) (x + 0.044715 x^3). */
-static void gelu(struct call *call)
+struct node *gelu_of(struct tape *tape, struct node *x, bool by_tanh)
 {
-    struct tape *tape = call->tape;
-    struct node *x = input_of(call);
-    const char *approximate = call_string(call, "approximate");
-    if (!strcmp(approximate, "none")) {
-        /* Kernels compute x/2 (1 + erf(x / sqrt 2)). */
-        call_return(call, node_model_error(tape, node_apply(tape, "gelu", x), x, 6));
-        return;
-    }
-    if (!call_require(call, strcmp(approximate, "tanh") == 0,
-                      "approximate is '%s'; it can be 'none' or 'tanh'", approximate))
-        return;
+    /* Kernels compute x/2 (1 + erf(x / sqrt 2)), */
+    if (!by_tanh) return node_model_error(tape, node_apply(tape, "gelu", x), x, 6);
     struct node *factor =
         node_apply(tape, "sqrt", node_divide(tape, node_scalar(tape, 8), node_pi(tape)));
     struct node *square = node_multiply(tape, x, x);
     struct node *cubic =
         node_offset(tape, node_multiply(tape, square, node_scalar(tape, 0.044715)), 1);
     struct node *argument = node_multiply(tape, node_multiply(tape, factor, x), cubic);
-    /* Kernels compute x/2 (1 + tanh(c)). */
+    /* or x/2 (1 + tanh(c)). */
     struct node *y = node_multiply(tape, x, node_apply(tape, "sigmoid", argument));
-    call_return(call, node_model_error(tape, y, x, 6));
+    return node_model_error(tape, y, x, 6);
 }
 
+static void gelu(struct call *call)
+{
+    struct node *x = input_of(call);
+    const char *approximate = call_string(call, "approximate");
+    bool by_tanh = !strcmp(approximate, "tanh");
+    if (!call_require(call, by_tanh || !strcmp(approximate, "none"),
+                      "approximate is '%s'; it can be 'none' or 'tanh'", approximate))
+        return;
+    call_return(call, gelu_of(call->tape, x, by_tanh));
+}
 static void gelu_backward(struct call *call) { call_return_gradients(call, gelu, of_input); }
 
 /* The first half along dim times the sigmoid of the second. */
@@ -570,6 +571,8 @@ const struct op ops_activation[] = {
     { "selu", FUNCTIONAL | TORCH, "(Tensor input" PLACE, selu, OP_ONE_NODE, 0, NULL },
     { "softplus", FUNCTIONAL, "(Tensor input, float beta=1, float threshold=20)", softplus, OP_ONE_NODE, 0, NULL },
     { "gelu", FUNCTIONAL, "(Tensor input, str approximate='none')", gelu, OP_ONE_NODE, 0, NULL },
+    { "npu_gelu", NPU, "(Tensor input, *, str approximate='none')", gelu, OP_ONE_NODE, 0, NULL },
+    { "npu_silu", NPU, "(Tensor input)", function, OP_ONE_NODE, 0, "silu" },
     { "glu", FUNCTIONAL, "(Tensor input, int dim=-1)", glu, OP_ONE_NODE, 0, NULL },
     { "silu", FUNCTIONAL, "(Tensor input" PLACE, function, OP_ONE_NODE, 0, "silu" },
     { "mish", FUNCTIONAL, "(Tensor input" PLACE, function, OP_ONE_NODE, 0, "mish" },

@@ -77,6 +77,7 @@ const struct op ops_cast[] = {
     { "to", TENSOR, "(Tensor input, Tensor other, bool non_blocking=False, bool copy=False, ...)", to_other, OP_ONE_NODE, 0, NULL },
     { "to", TENSOR, "(Tensor input, ScalarType dtype, bool non_blocking=False, bool copy=False, ...)", to, OP_ONE_NODE, 0, NULL },
     { "to", TENSOR, "(Tensor input, Device? device=None, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, ...)", to, OP_ONE_NODE, 0, NULL },
+    { "npu_dtype_cast", NPU, "(Tensor input, ScalarType dtype)", to, OP_ONE_NODE, 0, NULL },
     { "_to_copy", ATEN, "(Tensor input, *, ScalarType? dtype=None, ...)", to, OP_ONE_NODE, 0, NULL },
     { "copy", ATEN, "(Tensor input, Tensor src, bool non_blocking=False)", copy, OP_ONE_NODE, 0, NULL },
     { "type_as", TENSOR, "(Tensor input, Tensor other)", to_other, OP_ONE_NODE, 0, NULL },

@@ -337,6 +337,8 @@ const struct op ops_conv[] = {
     { "conv_transpose2d", FUNCTIONAL | TORCH, TRANSPOSED("2"), convolution_transposed, OP_ONE_NODE, 2, NULL },
     { "conv_transpose3d", FUNCTIONAL | TORCH, TRANSPOSED("3"), convolution_transposed, OP_ONE_NODE, 3, NULL },
     { "convolution", TORCH, GENERAL ")", convolution_general, OP_ONE_NODE, 0, NULL },
+    { "npu_conv2d|npu_conv3d|npu_convolution", NPU, "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int groups, *, bool transposed=False, int[] output_padding=[0])", convolution_general, OP_ONE_NODE, 0, NULL },
+    { "npu_conv_transpose2d|npu_convolution_transpose", NPU, "(Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] output_padding, int[] stride, int[] dilation, int groups, *, bool transposed=True)", convolution_general, OP_ONE_NODE, 0, NULL },
     { "_convolution", TORCH, GENERAL ", bool benchmark=False, bool deterministic=False, bool cudnn_enabled=True, bool allow_tf32=True)", convolution_general, OP_ONE_NODE, 0, NULL },
     { "convolution_backward", ATEN, "(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool[] output_mask)", convolution_backward, OP_NO_GRADIENT, 0, NULL },
     { "conv_tbc", FUNCTIONAL | TORCH, "(Tensor input, Tensor weight, Tensor bias, int pad=0)", convolution_tbc, OP_ONE_NODE, 0, NULL },

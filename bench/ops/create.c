@@ -525,6 +525,7 @@ const struct op ops_create[] = {
     { "new_full", TENSOR | ATEN, "(Tensor input, int[] size, Scalar fill_value, *, ScalarType? dtype=None)", constant_new, OP_NO_GRADIENT, 0, NULL },
     { "new_ones", TENSOR | ATEN, "(Tensor input, *int[] size, ScalarType? dtype=None)", constant_new, OP_NO_GRADIENT, 1, "ones" },
     { "new_zeros", TENSOR | ATEN, "(Tensor input, *int[] size, ScalarType? dtype=None)", constant_new, OP_NO_GRADIENT, 0, "zeros" },
+    { "one", NPU, "(Tensor input, *, ScalarType? dtype=None)", constant_like, OP_NO_GRADIENT, 1, "ones" },
     { "fill", TENSOR | TORCH | ATEN, "(Tensor input, Tensor value)", fill, OP_ONE_NODE, 0, NULL },
     { "zero", TENSOR | TORCH | ATEN, "(Tensor input)", fill, OP_ONE_NODE, 0, "zero" },
     { "eye", TORCH | ATEN, "(int n, int? m=None, *, ScalarType? dtype=None)", eye, OP_NO_GRADIENT, 0, NULL },

@@ -1,10 +1,11 @@
 /* Linear algebra whose results are determined: inverses, solutions, determinants, Cholesky and LU
  * factors, powers and exponentials, singular values. Factorizations that are unique only up to
- * signs or phases (qr, svd with vectors, eig) have no value to compare and no row. */
+ * signs or a basis are those of bench/ops/factorization.c. */
 #include <string.h>
 
 #include "bench/call/op.h"
 #include "bench/ops/integers.h"
+#include "bench/ops/matrices.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -16,32 +17,12 @@
 #include "bench/primitives/matrix.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
+#include "bench/primitives/singular_vectors.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/promotion.h"
-
-/* x as (batch, rows, columns) of its last two dimensions. */
-static struct node *as_batch(struct call *call, struct node *x)
-{
-    if (!call_require(call, x->rank >= 2, "%s needs at least two dimensions", call->api_case->api))
-        return x;
-    int64_t shape[3] = { 1, x->shape[x->rank - 2], x->shape[x->rank - 1] };
-    for (int d = 0; d < x->rank - 2; d++) shape[0] *= x->shape[d];
-    return node_reshape(call->tape, x, 3, shape);
-}
-
-/* y (batch, ...) with the leading dimensions of `like` in place of the batch. */
-static struct node *with_leading(struct tape *tape, struct node *y, const struct node *like)
-{
-    int64_t shape[TENSOR_MAX_RANK];
-    int rank = 0;
-    if (tape_failed(tape)) return tape_failure(tape);
-    for (int d = 0; d < like->rank - 2; d++) shape[rank++] = like->shape[d];
-    for (int d = 1; d < y->rank; d++) shape[rank++] = y->shape[d];
-    return node_reshape(tape, y, rank, shape);
-}
 
 /* f of a complex batch, by that of the real blocks [[re, -im], [im, re]]: for analytic f of matrices. */
 static struct node *by_blocks(struct tape *tape, struct node *a,
@@ -63,14 +44,6 @@ static struct node *inverse_of(struct tape *tape, struct node *a)
     return by_blocks(tape, a, node_inverse);
 }
 
-/* Factors, determinants and singular values of complex matrices are not computed. */
-static void refuse_complex(struct call *call, const struct node *x)
-{
-    if (!call_require(call, !x->imaginary, "%s of complex matrices is not in the catalogue",
-                      call->api_case->api))
-        return;
-}
-
 static void return_info(struct call *call, const struct node *like)
 {
     call_return(call, node_integer_constant(call->tape, DT_I32, 0, like->rank - 2, like->shape));
@@ -80,8 +53,9 @@ static void return_info(struct call *call, const struct node *like)
 static void inverse(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    call_return_typed(call, with_leading(call->tape, inverse_of(call->tape, as_batch(call, x)), x),
-                      x->dtype);
+    call_return_typed(
+        call, with_leading_of(call->tape, inverse_of(call->tape, call_matrices(call, x)), x),
+        x->dtype);
     if (call->op->detail) return_info(call, x);
 }
 
@@ -89,10 +63,10 @@ static void cholesky(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    refuse_complex(call, x);
-    struct node *l = node_cholesky(tape, as_batch(call, x));
+    call_refuse_complex(call, x);
+    struct node *l = node_cholesky(tape, call_matrices(call, x));
     if (call_bool(call, "upper")) l = node_transpose(tape, l, 1, 2);
-    call_return_typed(call, with_leading(tape, l, x), x->dtype);
+    call_return_typed(call, with_leading_of(tape, l, x), x->dtype);
     if (call->op->detail) return_info(call, x);
 }
 
@@ -100,7 +74,7 @@ static void cholesky(struct call *call)
 static struct node *solution(struct call *call, struct node *a, struct node *b)
 {
     struct tape *tape = call->tape;
-    struct node *x = with_leading(tape, inverse_of(tape, as_batch(call, a)), a);
+    struct node *x = with_leading_of(tape, inverse_of(tape, call_matrices(call, a)), a);
     bool vector = b->rank == 1 || (b->rank == a->rank - 1 &&
                                    !memcmp(b->shape, a->shape, (size_t)b->rank * sizeof *b->shape));
     if (!vector) return compose_matmul(tape, x, b);
@@ -119,7 +93,8 @@ static void return_solution(struct call *call, struct node *a, struct node *b)
     if (call_bool(call, "left")) {
         x = solution(call, a, b);
     } else {
-        x = compose_matmul(tape, b, with_leading(tape, inverse_of(tape, as_batch(call, a)), a));
+        x = compose_matmul(tape, b,
+                           with_leading_of(tape, inverse_of(tape, call_matrices(call, a)), a));
     }
     call_return_typed(call, x, dtype_promote(a->dtype, b->dtype));
 }
@@ -160,21 +135,12 @@ static void cholesky_solve(struct call *call)
     struct tape *tape = call->tape;
     struct node *factor = call_tensor(call, call->op->detail ? "input" : "input2");
     bool upper = call_bool(call, "upper");
-    refuse_complex(call, factor);
-    struct node *full = node_inverse(tape, factored(tape, as_batch(call, factor), upper));
-    full = with_leading(tape, full, factor);
+    call_refuse_complex(call, factor);
+    struct node *full = node_inverse(tape, factored(tape, call_matrices(call, factor), upper));
+    full = with_leading_of(tape, full, factor);
     call_return_typed(
         call, call->op->detail ? full : compose_matmul(tape, full, call_tensor(call, "input")),
         factor->dtype);
-}
-
-/* Ones on the diagonal of rows x columns. */
-static struct node *ones_on_diagonal(struct tape *tape, int64_t rows, int64_t columns)
-{
-    struct node *eye = node_constant(tape, DT_NONE, 0, 3, (int64_t[]){ 1, rows, columns });
-    for (int64_t i = 0; !tape_failed(tape) && i < rows && i < columns; i++)
-        eye->value[i * columns + i] = 1;
-    return eye;
 }
 
 /* The triangle of a batch of matrices that a solver reads, its diagonal ones if `unitriangular`. */
@@ -192,9 +158,9 @@ static void triangular_solve(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *b = call_tensor(call, "input"), *a = call_tensor(call, "A");
-    struct node *t = triangle_read(call, as_batch(call, a));
+    struct node *t = triangle_read(call, call_matrices(call, a));
     if (call_bool(call, "transpose")) t = node_transpose(tape, t, 1, 2);
-    struct node *x = compose_matmul(tape, with_leading(tape, inverse_of(tape, t), a), b);
+    struct node *x = compose_matmul(tape, with_leading_of(tape, inverse_of(tape, t), a), b);
     call_return_typed(call, x, b->dtype);
     call_return(call, node_scale(tape, a, 1));
 }
@@ -204,8 +170,8 @@ static void solve_triangular(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *a = call_tensor(call, "A"), *b = call_tensor(call, "B");
-    struct node *t = triangle_read(call, as_batch(call, a));
-    struct node *inverse = with_leading(tape, inverse_of(tape, t), a);
+    struct node *t = triangle_read(call, call_matrices(call, a));
+    struct node *inverse = with_leading_of(tape, inverse_of(tape, t), a);
     call_return_typed(call,
                       call_bool(call, "left") ? compose_matmul(tape, inverse, b)
                                               : compose_matmul(tape, b, inverse),
@@ -216,8 +182,8 @@ static void determinant(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    refuse_complex(call, x);
-    struct node *det = node_determinant(tape, as_batch(call, x));
+    call_refuse_complex(call, x);
+    struct node *det = node_determinant(tape, call_matrices(call, x));
     det = node_reshape(tape, det, x->rank - 2, x->shape);
     switch (call->op->detail) {
     case 0: call_return_typed(call, det, x->dtype); break;
@@ -231,8 +197,8 @@ static void determinant(struct call *call)
 static void return_lu(struct call *call, struct node *x)
 {
     struct node *pivots;
-    struct node *lu = node_lu(call->tape, as_batch(call, x), &pivots);
-    call_return_typed(call, with_leading(call->tape, lu, x), x->dtype);
+    struct node *lu = node_lu(call->tape, call_matrices(call, x), &pivots);
+    call_return_typed(call, with_leading_of(call->tape, lu, x), x->dtype);
     call_return(call, node_reshape(call->tape, pivots, x->rank - 1, x->shape));
 }
 
@@ -257,7 +223,7 @@ static void determinant_and_factors(struct call *call)
 static void solution_and_factors(struct call *call)
 {
     struct node *a = call_tensor(call, "A");
-    refuse_complex(call, a);
+    call_refuse_complex(call, a);
     return_solution(call, a, call_tensor(call, "B"));
     return_factors_used(call, "A");
     return_info(call, a);
@@ -266,7 +232,7 @@ static void solution_and_factors(struct call *call)
 static void matrix_power(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *base = as_batch(call, x);
+    struct node *x = call_tensor(call, "input"), *base = call_matrices(call, x);
     int64_t n = call_int(call, "n");
     if (!call_require(call, base->shape[1] == base->shape[2], "a square matrix is needed")) return;
     if (n < 0) base = inverse_of(tape, base);
@@ -278,7 +244,7 @@ static void matrix_power(struct call *call)
     if (!result)
         result = node_add(tape, node_scale(tape, base, 0),
                           ones_on_diagonal(tape, base->shape[1], base->shape[1]));
-    call_return_typed(call, with_leading(tape, result, x), x->dtype);
+    call_return_typed(call, with_leading_of(tape, result, x), x->dtype);
 }
 
 static void matrix_exponential(struct call *call)
@@ -286,14 +252,15 @@ static void matrix_exponential(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     call_return_typed(
-        call, with_leading(tape, by_blocks(tape, as_batch(call, x), node_matrix_exponential), x),
+        call,
+        with_leading_of(tape, by_blocks(tape, call_matrices(call, x), node_matrix_exponential), x),
         x->dtype);
 }
 
 static void lu_factor(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    refuse_complex(call, x);
+    call_refuse_complex(call, x);
     return_lu(call, x);
     if (call->op->detail || (call->op->text && call_bool(call, call->op->text)))
         return_info(call, x);
@@ -351,7 +318,7 @@ static struct factors factors_of(struct tape *tape, struct node *lu)
 static void return_part(struct call *call, struct node *part, const struct node *like, bool wanted)
 {
     int64_t none = 0;
-    if (wanted) call_return_typed(call, with_leading(call->tape, part, like), like->dtype);
+    if (wanted) call_return_typed(call, with_leading_of(call->tape, part, like), like->dtype);
     else call_return_typed(call, node_constant(call->tape, like->dtype, 0, 1, &none), like->dtype);
 }
 
@@ -360,8 +327,8 @@ static void lu_unpack(struct call *call)
 {
     struct node *x = call_tensor(call, "LU_data"), *pivots = call_tensor(call, "LU_pivots");
     bool data = call_bool(call, "unpack_data"), swaps = call_bool(call, "unpack_pivots");
-    refuse_complex(call, x);
-    struct node *lu = as_batch(call, x), *p = lu;
+    call_refuse_complex(call, x);
+    struct node *lu = call_matrices(call, x), *p = lu;
     if (tape_failed(call->tape)) return;
     if (swaps) {
         const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
@@ -378,11 +345,11 @@ static void lu_unpack(struct call *call)
 static void lu(struct call *call)
 {
     struct node *x = call_tensor(call, "A"), *pivots;
-    refuse_complex(call, x);
+    call_refuse_complex(call, x);
     if (!call_require(call, call_bool(call, "pivot"),
                       "factors without pivots are not in the catalogue"))
         return;
-    struct node *lu = node_lu(call->tape, as_batch(call, x), &pivots);
+    struct node *lu = node_lu(call->tape, call_matrices(call, x), &pivots);
     if (tape_failed(call->tape)) return;
     const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
     if (!order) return;
@@ -399,8 +366,8 @@ static void lu_solve(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, call->op->text), *b = call_tensor(call, "B");
     struct node *pivots = call_tensor(call, "pivots");
-    refuse_complex(call, x);
-    struct node *lu = as_batch(call, x);
+    call_refuse_complex(call, x);
+    struct node *lu = call_matrices(call, x);
     if (tape_failed(tape)) return;
     const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
     if (!order) return;
@@ -408,7 +375,7 @@ static void lu_solve(struct call *call)
     struct node *p = permutation(call, order, lu->shape[0], lu->shape[1], DT_NONE);
     struct node *inverse = node_matmul(tape, node_inverse(tape, factors.upper), false,
                                        node_inverse(tape, factors.lower), false);
-    inverse = with_leading(tape, node_matmul(tape, inverse, false, p, true), x);
+    inverse = with_leading_of(tape, node_matmul(tape, inverse, false, p, true), x);
     if (tape_failed(tape)) return;
     if (call_bool(call, "adjoint"))
         inverse = node_transpose(tape, inverse, inverse->rank - 2, inverse->rank - 1);
@@ -450,16 +417,16 @@ static void refuse_gradient(struct tape *tape, struct node *node, struct node *c
 static void pseudo_inverse(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *a = as_batch(call, x), *y;
+    struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x), *y;
     if (call_bool(call, "hermitian")) { /* only the lower triangle is read */
-        refuse_complex(call, x);
+        call_refuse_complex(call, x);
         struct node *below = node_triangle(tape, a, -1, -1);
         struct node *whole =
             node_add(tape, node_triangle(tape, a, -1, 0), node_transpose(tape, below, 1, 2));
         a = node_stated_gradient(tape, node_detach(tape, whole), 1, &a, refuse_gradient, NULL);
     }
     refuse_truncation(call, x, a);
-    if (a->shape[1] != a->shape[2]) refuse_complex(call, x);
+    if (a->shape[1] != a->shape[2]) call_refuse_complex(call, x);
     if (a->shape[1] == a->shape[2]) {
         y = inverse_of(tape, a);
     } else if (a->shape[1] > a->shape[2]) {
@@ -469,13 +436,13 @@ static void pseudo_inverse(struct call *call)
         y = node_matmul(tape, a, true, node_inverse(tape, node_matmul(tape, a, false, a, true)),
                         false);
     }
-    call_return_typed(call, with_leading(tape, y, x), x->dtype);
+    call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
 }
 
 static struct node *singular_values(struct call *call, struct node *x)
 {
-    refuse_complex(call, x);
-    return with_leading(call->tape, node_singular_values(call->tape, as_batch(call, x)), x);
+    call_refuse_complex(call, x);
+    return with_leading_of(call->tape, node_singular_values(call->tape, call_matrices(call, x)), x);
 }
 
 static void svdvals(struct call *call)
@@ -635,7 +602,7 @@ static void covariance(struct call *call)
     struct node *other = node_transpose(tape, weights ? node_multiply(tape, d, weights) : d, 0, 1);
     struct node *c = compose_matmul(tape, d, node_conjugate(tape, other));
     c = node_divide(tape, c, norm);
-    if (call->op->detail) refuse_complex(call, x);
+    if (call->op->detail) call_refuse_complex(call, x);
     if (call->op->detail) {
         int64_t n = rows[0], stride[1] = { n + 1 }, count[1] = { n }, column[2] = { n, 1 };
         struct node *deviation = node_apply(tape, "sqrt", node_view(tape, c, 1, count, stride, 0));

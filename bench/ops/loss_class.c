@@ -6,6 +6,7 @@
 #include "bench/ops/loss_reduction.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/pullback.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/gather.h"
@@ -238,6 +239,24 @@ static void cross_entropy(struct call *call)
     call_return_typed(call, loss, classes.x->dtype);
 }
 
+/* torch_npu's: with the logarithms of the probabilities, and two results that only a z loss has. The gradient goes
+ * through the loss alone. */
+static void npu_cross_entropy_loss(struct call *call)
+{
+    struct node *x = call_tensor(call, "input"), *target = call_tensor(call, "target");
+    if (!call_require(call,
+                      call_real(call, "lse_square_scale_for_zloss") == 0 &&
+                          !call_bool(call, "return_zloss"),
+                      "the z loss is not followed here") ||
+        !call_require(call, x->rank == 2 && target->rank == 1 && target->integer,
+                      "the input is (samples, classes), the target a class for each"))
+        return;
+    cross_entropy(call);
+    call_return_typed(call, node_log_softmax(call->tape, node_detach(call->tape, x), 1), x->dtype);
+    call_return_none(call);
+    call_return_none(call);
+}
+
 /* ---- margins over classes ------------------------------------------------------------------- */
 
 /* Rows (samples) and columns (classes) of an input (C) or (N, C). */
@@ -390,6 +409,7 @@ const struct op ops_loss_class[] = {
     { "multilabel_margin_loss", ATEN, "(Tensor input, Tensor target, int reduction=1)", multilabel_margin_loss, OP_ONE_NODE, 0, NULL },
     { "multilabel_margin_loss_forward", ATEN, "(Tensor input, Tensor target, int reduction)", multilabel_margin_loss_forward, OP_ONE_NODE, 0, NULL },
     { "multilabel_margin_loss_backward", ATEN, "(Tensor grad_output, Tensor input, Tensor target, int reduction, Tensor is_target)", multilabel_margin_loss_backward, OP_NO_GRADIENT, 0, NULL },
+    { "npu_cross_entropy_loss", NPU, "(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100, float label_smoothing=0.0, float lse_square_scale_for_zloss=0.0, bool return_zloss=False)", npu_cross_entropy_loss, OP_ONE_NODE, 0, NULL },
     { "cross_entropy_loss", ATEN, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
 };
 /* clang-format on */

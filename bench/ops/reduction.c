@@ -17,6 +17,7 @@
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/softmax.h"
+#include "bench/primitives/squares.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
@@ -247,11 +248,11 @@ static void variance_backward(struct tape *tape, struct node *node, struct node 
 /* The sum of squared deviations of one real component over the divisor, dims kept. */
 static struct node *variance_of(struct tape *tape, struct node *x, const struct moments *moments)
 {
-    struct node *mean = node_mean(tape, x, moments->r.dims, true),
-                *d = node_subtract(tape, x, mean);
-    struct node *total = node_sum(tape, node_apply(tape, "square", d), moments->r.dims, true);
-    if (tape_has_form(tape, FORM_ONE_PASS))
-        total = one_pass_squares(tape, x, mean, moments->r.dims);
+    bool one_pass = tape_has_form(tape, FORM_ONE_PASS);
+    struct node *mean = one_pass || tape_is_model(tape) ? node_mean(tape, x, moments->r.dims, true)
+                                                        : NULL;
+    struct node *total = node_sum_of_squared_deviations(tape, x, mean, moments->r.dims);
+    if (one_pass) total = one_pass_squares(tape, x, mean, moments->r.dims);
     struct node *y = node_divide(tape, total, node_scalar(tape, fmax(moments->freedom, 0)));
     if (tape_is_model(tape)) { /* all terms share the error of the mean */
         struct node *shared = node_subtract(tape, mean, node_detach(tape, mean));

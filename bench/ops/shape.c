@@ -416,6 +416,8 @@ const struct op ops_shape[] = {
     { "swapdims", TENSOR | TORCH, "(Tensor input, int dim0, int dim1)", transpose, OP_ONE_NODE, 0, NULL },
     { "t", TENSOR | TORCH | ATEN, "(Tensor input)", matrix_transpose, OP_ONE_NODE, 0, NULL },
     { "adjoint", TENSOR | TORCH, "(Tensor input)", adjoint, OP_ONE_NODE, 0, NULL },
+    { "npu_reshape", NPU, "(Tensor input, int[] shape, bool can_refresh=False)", reshape, OP_ONE_NODE, 0, "shape" },
+    { "npu_broadcast", NPU, "(Tensor input, int[] size)", expand, OP_ONE_NODE, 0, NULL },
     { "permute", TENSOR | TORCH | ATEN, "(Tensor input, *int[] dims)", permute, OP_ONE_NODE, 0, NULL },
     { "movedim|moveaxis", TENSOR | TORCH, "(Tensor input, int[] source, int[] destination)", movedim, OP_ONE_NODE, 0, NULL },
 

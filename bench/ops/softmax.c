@@ -11,6 +11,7 @@
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/softmax.h"
+#include "bench/primitives/softmax_gradient.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
 
@@ -177,7 +178,7 @@ static void gumbel_backward(struct tape *tape, struct node *node, struct node *c
     struct node *x = node->inputs[1], *y = node_detach(tape, node);
     struct call *values = (struct call *)(uintptr_t)call;
     int dim = call_dim(values, "dim", x->rank);
-    struct node *slope = node_softmax_gradient(tape, y, cotangent, dim);
+    struct node *slope = node_softmax_gradient(tape, y, cotangent, dim, NULL);
     gradient_pass(tape, x, node_divide(tape, slope, node_scalar(tape, call_real(values, "tau"))),
                   NULL);
 }

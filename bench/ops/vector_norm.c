@@ -6,9 +6,9 @@
 #include "bench/ops/reduction_arguments.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/extremum.h"
-#include "bench/primitives/matrix.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
+#include "bench/primitives/singular_vectors.h"
 #include "bench/primitives/vector_norm.h"
 #include "bench/primitives/view.h"
 

@@ -83,15 +83,30 @@ static void binary_enclose(struct enclosure *enclosure, void *ball, struct node 
 
 static char operation_of(const struct binary_function *f);
 
+/* a^b for the small whole exponents that derivatives have, by multiplication. */
+static bool pair_power(struct pair *out, struct pair a, struct pair b)
+{
+    enum { MOST = 8 };
+    if (b.lo != 0 || b.error != 0 || !(b.hi >= 1 && b.hi <= MOST) || b.hi != rint(b.hi))
+        return false;
+    *out = a;
+    for (int k = 1; k < (int)b.hi; k++)
+        if (!pair_multiply(out, *out, a)) return false;
+    return true;
+}
+
 static bool binary_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
 {
-    char operation = operation_of(node->parameters);
+    const struct binary_function *f = node->parameters;
+    char operation = operation_of(f);
+    bool is_power = !strcmp(f->name, "pow");
     struct pair a, b;
-    if (!operation ||
+    if ((!operation && !is_power) ||
         !enclosure_pair(enclosure, &a, node->inputs[0],
                         broadcast_offset(node, node->inputs[0], i)) ||
         !enclosure_pair(enclosure, &b, node->inputs[1], broadcast_offset(node, node->inputs[1], i)))
         return false;
+    if (is_power) return pair_power(out, a, b);
     if (operation == '-') b = (struct pair){ -b.hi, -b.lo, b.error };
     return operation == '*'   ? pair_multiply(out, a, b)
            : operation == '/' ? pair_divide(out, a, b)

@@ -256,7 +256,7 @@ static void convolve(struct tape *tape, struct workspace *w, const struct convol
                    ys = y_start(c, image, group);
             unfold(w->columns, x->value + xs, w->map, c);
             multiply(tape, out->value + ys,
-                     &(struct gemm){ false, false, false, c->filters, c->points, depth },
+                     &(struct gemm){ false, false, false, c->filters, c->points, depth, 0, 0 },
                      k->value + ws, w->columns, w->single);
             if (!certify) continue;
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, c->filters, depth, false);
@@ -266,8 +266,8 @@ static void convolve(struct tape *tape, struct workspace *w, const struct convol
             add_norm_bounds(tape, growth_of(tape, &terms, w->term, c), out->error + ys, c->filters,
                             c->points, depth, w->norm_a, w->norm_ea, w->norm_b, w->norm_eb);
             if (!recomputes) continue;
-            struct factor filters = { k->value + ws, c->filters, depth, 1 };
-            struct factor patches = { w->columns, c->points, 1, c->points };
+            struct factor filters = { k->value + ws, DT_F64, c->filters, depth, 1 };
+            struct factor patches = { w->columns, DT_F64, c->points, 1, c->points };
             matmul_recompute(tape, &scratch,
                              &(struct dot_matrix){ out->value + ys, out->error + ys, filters,
                                                    patches, depth, out->dtype,
@@ -286,7 +286,7 @@ static void input_adjoint(struct tape *tape, struct workspace *w, const struct c
                    ys = y_start(c, image, group);
             memset(w->columns, 0, depth * c->points * sizeof(double));
             multiply(tape, w->columns,
-                     &(struct gemm){ true, false, false, depth, c->points, c->filters },
+                     &(struct gemm){ true, false, false, depth, c->points, c->filters, 0, 0 },
                      k->value + ws, y->value + ys, w->single);
             fold(out->value + xs, w->columns, w->map, c, single);
             if (!certify) continue;
@@ -309,6 +309,18 @@ static void input_adjoint(struct tape *tape, struct workspace *w, const struct c
         }
 }
 
+/* The images' products are added one after the other: `points` terms of each in any order, and a rounding of the
+ * sum for each image. (Added within dgemm, every term may have met points * images roundings.) */
+static void add_image(const struct tape *tape, double *sum, double *error, const double *product,
+                      size_t n)
+{
+    bool rounds = tape->arithmetic == BENCH_REFERENCE; /* nothing beside a kernel's */
+    for (size_t i = 0; i < n; i++) {
+        sum[i] += product[i];
+        if (rounds) error[i] += UNIT_ROUNDOFF * fabs(sum[i]);
+    }
+}
+
 static void weight_adjoint(struct tape *tape, struct workspace *w, const struct convolution *c,
                            struct node *x, struct node *y, struct node *out)
 {
@@ -321,18 +333,21 @@ static void weight_adjoint(struct tape *tape, struct workspace *w, const struct 
             size_t xs = x_start(c, image, group), ws = w_start(c, group),
                    ys = y_start(c, image, group);
             unfold(w->columns, x->value + xs, w->map, c);
-            multiply(tape, out->value + ws,
-                     &(struct gemm){ false, true, image > 0, c->filters, depth, c->points },
+            bool within = !certify || image == 0;
+            multiply(tape, within ? out->value + ws : w->product,
+                     &(struct gemm){ false, true, within && image > 0, c->filters, depth, c->points,
+                                     0, 0 },
                      y->value + ys, w->columns, w->single);
             if (!certify) continue;
+            if (!within)
+                add_image(tape, out->value + ws, out->error + ws, w->product, c->filters * depth);
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, y, ys, c->filters, c->points, false);
             column_norms(w, c, x, xs, w->norm_b, w->norm_eb, false);
-            /* Accumulated over the images: k counts the terms of all of them. */
             struct terms terms = { y->value + ys, w->columns, c->filters, depth, c->points,
                                    c->points,     1,          c->points,  1 };
             add_norm_bounds(tape, growth_of(tape, &terms, w->term, c) * growing, out->error + ws,
-                            c->filters, depth, c->points * c->images, w->norm_a, w->norm_ea,
-                            w->norm_b, w->norm_eb);
+                            c->filters, depth, c->points, w->norm_a, w->norm_ea, w->norm_b,
+                            w->norm_eb);
         }
 }
 
@@ -366,42 +381,118 @@ static void convolution_backward(struct tape *tape, struct node *node, struct no
 /* The products whose sum is element i: element a of the first input times element b of the second. */
 typedef void term_visitor(void *context, size_t a, size_t b);
 
+/* Element `number` of three dimensions as its indices, and back. */
+static void indices_of(int64_t *index, const int64_t *extent, size_t number)
+{
+    for (int d = 2; d >= 0; d--) {
+        index[d] = (int64_t)(number % (size_t)extent[d]);
+        number /= (size_t)extent[d];
+    }
+}
+
+static size_t number_of(const int64_t *index, const int64_t *extent)
+{
+    return (size_t)((index[0] * extent[1] + index[1]) * extent[2] + index[2]);
+}
+
+/* The pixel that output index o reads at tap index k along dimension d, or none. */
+static bool meets_pixel(int64_t *i, const struct convolution_geometry *g, int d, int64_t o,
+                        int64_t k)
+{
+    *i = o * g->stride[d] - g->padding[d] + k * g->dilation[d];
+    return *i >= 0 && *i < g->x[2 + d];
+}
+
+/* The output index that reads pixel index i there, or none. */
+static bool meets_point(int64_t *o, const struct convolution_geometry *g, int d, int64_t i,
+                        int64_t k)
+{
+    int64_t first = i + g->padding[d] - k * g->dilation[d];
+    *o = first / g->stride[d];
+    return first >= 0 && first % g->stride[d] == 0 && *o < g->y[2 + d];
+}
+
+static void each_term_of_output(const struct convolution *c, size_t i, term_visitor *visit,
+                                void *context)
+{
+    const struct convolution_geometry *g = &c->g;
+    size_t filter = i / c->points % c->filters;
+    size_t group = i / c->points / c->filters % c->groups,
+           image = i / c->points / c->filters / c->groups;
+    int64_t o[3], k[3], pixel[3];
+    indices_of(o, g->y + 2, i % c->points);
+    for (size_t channel = 0; channel < c->channels; channel++) {
+        size_t x = x_start(c, image, group) + channel * c->pixels;
+        size_t w = w_start(c, group) + (filter * c->channels + channel) * c->taps;
+        for (k[0] = 0; k[0] < g->w[2]; k[0]++) {
+            if (!meets_pixel(&pixel[0], g, 0, o[0], k[0])) continue;
+            for (k[1] = 0; k[1] < g->w[3]; k[1]++) {
+                if (!meets_pixel(&pixel[1], g, 1, o[1], k[1])) continue;
+                for (k[2] = 0; k[2] < g->w[4]; k[2]++)
+                    if (meets_pixel(&pixel[2], g, 2, o[2], k[2]))
+                        visit(context, x + number_of(pixel, g->x + 2), w + number_of(k, g->w + 2));
+            }
+        }
+    }
+}
+
+static void each_term_of_input(const struct convolution *c, size_t i, term_visitor *visit,
+                               void *context)
+{
+    const struct convolution_geometry *g = &c->g;
+    size_t channel = i / c->pixels % c->channels;
+    size_t group = i / c->pixels / c->channels % c->groups;
+    size_t image = i / c->pixels / c->channels / c->groups;
+    size_t y = y_start(c, image, group), w = w_start(c, group) + channel * c->taps;
+    int64_t pixel[3], k[3], o[3];
+    indices_of(pixel, g->x + 2, i % c->pixels);
+    for (k[0] = 0; k[0] < g->w[2]; k[0]++) {
+        if (!meets_point(&o[0], g, 0, pixel[0], k[0])) continue;
+        for (k[1] = 0; k[1] < g->w[3]; k[1]++) {
+            if (!meets_point(&o[1], g, 1, pixel[1], k[1])) continue;
+            for (k[2] = 0; k[2] < g->w[4]; k[2]++) {
+                if (!meets_point(&o[2], g, 2, pixel[2], k[2])) continue;
+                size_t point = number_of(o, g->y + 2), tap = number_of(k, g->w + 2);
+                for (size_t filter = 0; filter < c->filters; filter++)
+                    visit(context, y + filter * c->points + point,
+                          w + filter * c->channels * c->taps + tap);
+            }
+        }
+    }
+}
+
+static void each_term_of_weight(const struct convolution *c, size_t i, term_visitor *visit,
+                                void *context)
+{
+    const struct convolution_geometry *g = &c->g;
+    size_t channel = i / c->taps % c->channels, filter = i / c->taps / c->channels % c->filters;
+    size_t group = i / c->taps / c->channels / c->filters;
+    int64_t k[3], o[3], pixel[3];
+    indices_of(k, g->w + 2, i % c->taps);
+    for (size_t image = 0; image < c->images; image++) {
+        size_t x = x_start(c, image, group) + channel * c->pixels;
+        size_t y = y_start(c, image, group) + filter * c->points;
+        for (o[0] = 0; o[0] < g->y[2]; o[0]++) {
+            if (!meets_pixel(&pixel[0], g, 0, o[0], k[0])) continue;
+            for (o[1] = 0; o[1] < g->y[3]; o[1]++) {
+                if (!meets_pixel(&pixel[1], g, 1, o[1], k[1])) continue;
+                for (o[2] = 0; o[2] < g->y[4]; o[2]++)
+                    if (meets_pixel(&pixel[2], g, 2, o[2], k[2]))
+                        visit(context, x + number_of(pixel, g->x + 2), y + number_of(o, g->y + 2));
+            }
+        }
+    }
+}
+
 static void each_term(const struct convolution *c, size_t i, term_visitor *visit, void *context)
 {
-    size_t depth = c->channels * c->taps;
-    if (c->role == CONVOLVE) {
-        size_t point = i % c->points, filter = i / c->points % c->filters;
-        size_t group = i / c->points / c->filters % c->groups,
-               image = i / c->points / c->filters / c->groups;
-        for (size_t channel = 0; channel < c->channels; channel++)
-            for (size_t tap = 0; tap < c->taps; tap++) {
-                int64_t pixel = pixel_of(&c->g, point, tap);
-                if (pixel >= 0)
-                    visit(context, x_start(c, image, group) + channel * c->pixels + (size_t)pixel,
-                          w_start(c, group) + filter * depth + channel * c->taps + tap);
-            }
-    } else if (c->role == CONVOLVE_INPUT_ADJOINT) {
-        size_t pixel = i % c->pixels, channel = i / c->pixels % c->channels;
-        size_t group = i / c->pixels / c->channels % c->groups;
-        size_t image = i / c->pixels / c->channels / c->groups;
-        for (size_t tap = 0; tap < c->taps; tap++)
-            for (size_t point = 0; point < c->points; point++) {
-                if (pixel_of(&c->g, point, tap) != (int64_t)pixel) continue;
-                for (size_t filter = 0; filter < c->filters; filter++)
-                    visit(context, y_start(c, image, group) + filter * c->points + point,
-                          w_start(c, group) + filter * depth + channel * c->taps + tap);
-            }
-    } else {
-        size_t tap = i % c->taps, channel = i / c->taps % c->channels;
-        size_t filter = i / depth % c->filters, group = i / depth / c->filters;
-        for (size_t image = 0; image < c->images; image++)
-            for (size_t point = 0; point < c->points; point++) {
-                int64_t pixel = pixel_of(&c->g, point, tap);
-                if (pixel >= 0)
-                    visit(context, x_start(c, image, group) + channel * c->pixels + (size_t)pixel,
-                          y_start(c, image, group) + filter * c->points + point);
-            }
-    }
+    static void (*const by_role[])(const struct convolution *c, size_t i, term_visitor *visit,
+                                   void *context) = {
+        [CONVOLVE] = each_term_of_output,
+        [CONVOLVE_INPUT_ADJOINT] = each_term_of_input,
+        [CONVOLVE_WEIGHT_ADJOINT] = each_term_of_weight,
+    };
+    by_role[c->role](c, i, visit, context);
 }
 
 struct enclosed_sum {
@@ -451,9 +542,7 @@ static bool convolution_pair(struct enclosure *enclosure, struct pair *out, stru
     if (!node_is_exact(a) || !node_is_exact(b) || !a->value || !b->value) return false;
     struct running_product r = { .a = a->value, .b = b->value };
     each_term(c, i, add_term, &r);
-    /* An input adjoint looks at every point and tap for the terms it has. */
-    enclosure->work +=
-        (r.sum.terms + (c->role == CONVOLVE_INPUT_ADJOINT ? c->points * c->taps : 0)) / 64;
+    enclosure->work += r.sum.terms / 64;
     return running_pair(out, &r.sum, true);
 }
 

@@ -16,6 +16,7 @@
 #include "bench/tape/bounds.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
+#include "core/checked.h"
 
 struct gather {
     const int64_t *map; /* row of x for each row of the result; negative: none */
@@ -82,7 +83,8 @@ static void gather_row(struct node *node, const struct node *x, size_t to, int64
             memcpy(node->integer + to, x->integer + at, row * sizeof *x->integer);
             return;
         }
-        memcpy(node->value + to, x->value + at, row * sizeof *x->value);
+        const double *value = node_block(x, at, row, node->value + to);
+        if (value != node->value + to) memcpy(node->value + to, value, row * sizeof *value);
         for (size_t k = 0; node->error && k < row; k++) node->error[to + k] = node_error(x, at + k);
         return;
     }
@@ -91,6 +93,15 @@ static void gather_row(struct node *node, const struct node *x, size_t to, int64
         else node->value[k] = fill;
         if (node->error) node->error[k] = 0;
     }
+}
+
+/* Of a long table that nobody has read, an input tensor, only the rows that are asked for are. */
+static bool reads_rows(const struct node *x, const struct gather *gather, int rank,
+                       const int64_t *shape)
+{
+    size_t n;
+    return x->source && !x->value && node_is_exact(x) && gather->row >= 16 &&
+           shape_elements(&n, rank, shape) && n < x->n;
 }
 
 struct node *node_gather_rows(struct tape *tape, struct node *x, int rank, const int64_t *shape,
@@ -104,7 +115,10 @@ struct node *node_gather_rows(struct tape *tape, struct node *x, int rank, const
     struct gather *gather = tape_allocate(tape, 1, sizeof *gather);
     if (!gather) return tape_failure(tape);
     *gather = (struct gather){ map, row ? row : 1, fill };
-    struct node *node = moved(tape, &gather_primitive, x, rank, shape, gather);
+    struct node *node =
+        reads_rows(x, gather, rank, shape)
+            ? node_new(tape, &gather_primitive, x->dtype, rank, shape, 1, &x, gather)
+            : moved(tape, &gather_primitive, x, rank, shape, gather);
     if (tape_failed(tape)) return tape_failure(tape);
     size_t entries = node->n / gather->row;
     bool fills = false;

@@ -1,9 +1,8 @@
 /* Batched matrix products, certified.
  *
- * Values: one dgemm per matrix, in double. Bound: for exact inputs
- * |C_ij - c_ij| <= gamma_k ||a_i||_2 ||b_j||_2 for any order of summation and any use of FMA
- * (Higham ch. 3 and Cauchy-Schwarz); errors of the inputs add ||Ea_i|| ||b_j|| + ||a_i|| ||Eb_j|| +
- * ||Ea_i|| ||Eb_j||. What that leaves open is recomputed by dot products in more precision.
+ * Values and the bound gamma ||a_i||_2 ||b_j||_2 for exact inputs: bench/arithmetic/panels.h; errors of the inputs
+ * add ||Ea_i|| ||b_j|| + ||a_i|| ||Eb_j|| + ||Ea_i|| ||Eb_j||. What that leaves open is recomputed by dot products
+ * in more precision. Input tensors stay in their dtype: a panel of them at a time is converted.
  * BENCH_NATIVE uses sgemm: the float kernel of an ordinary library.
  */
 #include "bench/primitives/matmul.h"
@@ -15,6 +14,7 @@
 #include "bench/arithmetic/compensated.h"
 #include "bench/arithmetic/gemm.h"
 #include "bench/arithmetic/norms.h"
+#include "bench/arithmetic/panels.h"
 #include "bench/arithmetic/rounding.h"
 #include "bench/arithmetic/sum_spread.h"
 #include "bench/primitives/binary.h"
@@ -50,7 +50,7 @@ static size_t b_element(const struct matmul *p, const struct node *b, size_t bat
 
 static struct gemm gemm_of(const struct matmul *p)
 {
-    return (struct gemm){ p->transpose_a, p->transpose_b, false, p->m, p->n, p->k };
+    return (struct gemm){ p->transpose_a, p->transpose_b, false, p->m, p->n, p->k, 0, 0 };
 }
 
 /* ---- the primitive -------------------------------------------------------------------------- */
@@ -102,13 +102,14 @@ static bool matmul_pair(struct enclosure *enclosure, struct pair *out, struct no
 {
     const struct matmul *p = node->parameters;
     const struct node *a = node->inputs[0], *b = node->inputs[1];
-    if (!a->value || !b->value || !node_is_exact(a) || !node_is_exact(b)) return false;
+    if (!node_is_exact(a) || !node_is_exact(b)) return false;
     size_t column = i % p->n, row = i / p->n % p->m, batch = i / p->n / p->m;
-    const double *x = a->value + a_element(p, a, batch, row, 0);
-    const double *y = b->value + b_element(p, b, batch, 0, column);
-    size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
     struct running sum = { 0 };
-    for (size_t l = 0; l < p->k; l++) running_add_product(&sum, x[l * step_x], y[l * step_y]);
+    for (size_t l = 0; l < p->k; l++) {
+        double x, y;
+        running_add_product(&sum, *node_block(a, a_element(p, a, batch, row, l), 1, &x),
+                            *node_block(b, b_element(p, b, batch, l, column), 1, &y));
+    }
     enclosure->work += p->k / 128;
     return running_pair(out, &sum, true);
 }
@@ -121,6 +122,7 @@ static const struct primitive matmul_primitive = { "a matrix product", matmul_ba
 static const float *single_values(struct tape *tape, struct node *x)
 {
     if (x->single) return x->single;
+    if (x->source && x->dtype == DT_F32) return x->single = x->source->data;
     float *single = tape_allocate(tape, x->n, sizeof *single);
     if (!single) return NULL;
     if (!x->value && x->source) dtype_to_float(single, x->source->data, x->dtype, x->n);
@@ -129,18 +131,19 @@ static const float *single_values(struct tape *tape, struct node *x)
     return x->single = single;
 }
 
+/* The result stays in float, in the room of the doubles that are not made of it. */
 static void single_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
                            const struct matmul *p)
 {
     const float *x = single_values(tape, a), *y = single_values(tape, b);
-    float *z = tape_allocate(tape, node->n, sizeof *z);
+    float *z = (float *)(void *)node->value;
     struct gemm gemm = gemm_of(p);
     if (tape_failed(tape)) return;
     for (size_t t = 0; t < p->batch; t++)
         gemm_float(z + t * p->m * p->n, &gemm, x + a_element(p, a, t, 0, 0),
                    y + b_element(p, b, t, 0, 0));
-    for (size_t i = 0; i < node->n; i++) node->value[i] = z[i];
     node->single = z;
+    node->value = NULL;
 }
 
 /* BLAS may skip or reorder non-finite terms; products with any of them are done by definition. */
@@ -156,16 +159,19 @@ static void repair_nonfinite(double *z, const double *x, const double *y, const 
         }
 }
 
-static void double_product(struct tape *tape, struct node *node, const struct node *a,
-                           const struct node *b, const struct matmul *p, bool finite)
+/* As a device computes in double. */
+static void double_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
+                           const struct matmul *p)
 {
+    const double *x = node_values(tape, a), *y = node_values(tape, b);
+    if (tape_failed(tape)) return;
+    bool finite = all_finite(x, a->n) && all_finite(y, b->n);
     struct gemm gemm = gemm_of(p);
     for (size_t t = 0; t < p->batch; t++) {
-        const double *x = a->value + a_element(p, a, t, 0, 0);
-        const double *y = b->value + b_element(p, b, t, 0, 0);
+        size_t at_a = a_element(p, a, t, 0, 0), at_b = b_element(p, b, t, 0, 0);
         double *z = node->value + t * p->m * p->n;
-        deviating_gemm(tape, z, &gemm, x, y);
-        if (!finite) repair_nonfinite(z, x, y, p);
+        deviating_gemm(tape, z, &gemm, x + at_a, y + at_b);
+        if (!finite) repair_nonfinite(z, x + at_a, y + at_b, p);
     }
 }
 
@@ -263,9 +269,10 @@ static double typical_error(const struct typical *typical, size_t at, double k, 
 /* What the bound of C_ij is made of: gamma |a_i| |b_j|, and from the operands' errors
  * spread (|Ea_i| |b_j| + (|a_i| + |Ea_i|) |Eb_j|). */
 struct norm_bounds {
-    double gamma, spread;
+    double gamma, spread, tiny;
     bool exact_a, exact_b;
-    double *row, *row_error, *column, *column_error; /* norms of one matrix at a time */
+    double *norms; /* of rows and columns, of one pair of matrices after the other */
+    double *row, *column, *row_error, *column_error; /* of one pair */
     double *scratch;
     bool typical; /* the model of the root mean square: not gamma, but */
     struct typical products;
@@ -275,22 +282,21 @@ struct norm_bounds {
 static struct norm_bounds bounds_open(struct tape *tape, const struct node *a, const struct node *b,
                                       const struct matmul *p)
 {
-    struct norm_bounds s = { .gamma = gamma_of((double)(p->k + 1)) * (1 + 0x1p-20),
+    struct norm_bounds s = { .gamma = gamma_of(panels_roundings(p->k)) * (1 + 0x1p-20),
                              .spread = 1,
+                             .tiny = (double)p->k * tape->tiny,
                              .exact_a = node_is_exact(a),
                              .exact_b = node_is_exact(b) };
     if (tape_is_model(tape)) s.gamma = dot_growth(tape, p->k) * tape->unit;
     s.unit = tape->unit;
     s.typical = tape_is_typical(tape);
     if (s.typical) s.spread = 1 / sqrt((double)p->k);
-    double *norms = tape_allocate(tape, 2 * (p->m + p->n), sizeof *norms);
+    s.norms = tape_allocate(tape, (p->batch + 1) * (p->m + p->n), sizeof *s.norms);
     if (!s.exact_a || !s.exact_b)
         s.scratch = tape_allocate(tape, p->k * (p->m > p->n ? p->m : p->n), sizeof *s.scratch);
     if (tape_failed(tape)) return s;
-    s.row = norms;
-    s.row_error = norms + p->m;
-    s.column = norms + 2 * p->m;
-    s.column_error = s.column + p->n;
+    s.row_error = s.norms + p->batch * (p->m + p->n);
+    s.column_error = s.row_error + p->m;
     return s;
 }
 
@@ -302,20 +308,16 @@ static void error_norms(double *norm, double *scratch, const struct node *x, siz
     line_norms(norm, scratch, lines, length, down);
 }
 
-/* The norms of the t-th matrices; those of a repeated one stay. */
-static void norms_of_batch(struct norm_bounds *s, const struct node *a, const struct node *b,
-                           const struct matmul *p, size_t t)
+/* The norms of the errors of the t-th matrices; those of a repeated one stay. */
+static void error_norms_of_batch(struct norm_bounds *s, const struct node *a, const struct node *b,
+                                 const struct matmul *p, size_t t)
 {
-    size_t at_a = a_element(p, a, t, 0, 0), at_b = b_element(p, b, t, 0, 0);
-    if (t == 0 || a->shape[0] != 1) {
-        line_norms(s->row, a->value + at_a, p->m, p->k, p->transpose_a);
-        if (!s->exact_a) error_norms(s->row_error, s->scratch, a, at_a, p->m, p->k, p->transpose_a);
-    }
-    if (t == 0 || b->shape[0] != 1) {
-        line_norms(s->column, b->value + at_b, p->n, p->k, !p->transpose_b);
-        if (!s->exact_b)
-            error_norms(s->column_error, s->scratch, b, at_b, p->n, p->k, !p->transpose_b);
-    }
+    if (!s->exact_a && (t == 0 || a->shape[0] != 1))
+        error_norms(s->row_error, s->scratch, a, a_element(p, a, t, 0, 0), p->m, p->k,
+                    p->transpose_a);
+    if (!s->exact_b && (t == 0 || b->shape[0] != 1))
+        error_norms(s->column_error, s->scratch, b, b_element(p, b, t, 0, 0), p->n, p->k,
+                    !p->transpose_b);
 }
 
 /* Bounds of a row of products of exact operands: factor * |b_j|, 0 for values that are not finite.
@@ -338,10 +340,10 @@ VECTORIZED static size_t exact_row_bounds(double *restrict error, const double *
 /* Bounds of the row that starts at element `at`, row i of its matrix, when an operand is inexact or in
  * the model of typical errors. */
 static void carried_row_bounds(double *error, const double *value, const struct norm_bounds *s,
-                               const struct matmul *p, size_t at, double tiny)
+                               const struct matmul *p, size_t at)
 {
     size_t i = at / p->n % p->m;
-    double ra = s->row[i], ea = s->exact_a ? 0 : s->row_error[i];
+    double tiny = s->tiny, ra = s->row[i], ea = s->exact_a ? 0 : s->row_error[i];
     for (size_t j = 0; j < p->n; j++) {
         double cb = s->column[j], bound = s->gamma * ra * cb + tiny;
         if (s->typical)
@@ -353,34 +355,6 @@ static void carried_row_bounds(double *error, const double *value, const struct 
     }
 }
 
-/* Returns how many elements of a product of exact operands are not certified at first sight. */
-static size_t bound_products(struct tape *tape, struct node *node, const struct node *a,
-                             const struct node *b, const struct matmul *p)
-{
-    struct certificate certificate = certificate_of(node->dtype == DT_NONE ? DT_F32 : node->dtype);
-    size_t open = 0;
-    if (!node_need_errors(tape, node)) return 0;
-    struct arena_mark before_scratch = arena_mark(tape->arena);
-    struct norm_bounds s = bounds_open(tape, a, b, p);
-    double tiny = (double)p->k * tape->tiny;
-    if (s.typical) look_at_products(&s.products, tape, node, a, b, p);
-
-    for (size_t t = 0; t < p->batch && !tape_failed(tape); t++) {
-        norms_of_batch(&s, a, b, p, t);
-        for (size_t i = 0; i < p->m; i++) {
-            size_t at = (t * p->m + i) * p->n;
-            const double *value = node->value + at;
-            double *error = node->error + at;
-            if (s.exact_a && s.exact_b && !s.typical)
-                open += exact_row_bounds(error, value, s.column, s.gamma * s.row[i] * (1 + 0x1p-40),
-                                         tiny * 2, &certificate, p->n);
-            else carried_row_bounds(error, value, &s, p, at, tiny);
-        }
-    }
-    arena_rewind(tape->arena, before_scratch);
-    return open;
-}
-
 bool node_is_narrow(const struct node *x)
 {
     return x->source && dtype_info(x->dtype)->significand_bits <= 24;
@@ -388,29 +362,161 @@ bool node_is_narrow(const struct node *x)
 
 void matmul_recompute(struct tape *tape, double **scratch, const struct dot_matrix *c)
 {
+    struct dots dots;
     if (!dots_open(c)) return;
     if (!*scratch) *scratch = tape_allocate(tape, dots_scratch(c), sizeof **scratch);
-    if (*scratch) dots_recompute(*scratch, c);
+    if (!*scratch) return;
+    dots_prepare(&dots, *scratch, c);
+    dots_recompute(&dots, 0, c->a.lines);
 }
 
-/* What the bounds leave open, by dot products in more precision. */
-static void recompute_products(struct tape *tape, struct node *node, const struct node *a,
-                               const struct node *b, const struct matmul *p)
+/* Elements from `at` on as they are stored: converted, or of an input tensor. */
+static struct factor factor_of(const struct node *x, size_t at, size_t lines, size_t length,
+                               bool down)
 {
-    bool exact_products = node_is_narrow(a) && node_is_narrow(b);
-    double *scratch = NULL;
-    struct arena_mark before_scratch = arena_mark(tape->arena);
-    for (size_t t = 0; t < p->batch; t++) {
-        size_t start = t * p->m * p->n;
-        struct factor rows = { a->value + a_element(p, a, t, 0, 0), p->m, p->transpose_a ? 1 : p->k,
-                               p->transpose_a ? p->m : 1 };
-        struct factor columns = { b->value + b_element(p, b, t, 0, 0), p->n,
-                                  p->transpose_b ? p->k : 1, p->transpose_b ? 1 : p->n };
-        matmul_recompute(tape, &scratch,
-                         &(struct dot_matrix){ node->value + start, node->error + start, rows,
-                                               columns, p->k, node->dtype, exact_products });
+    struct factor f = { x->value, DT_F64, lines, down ? 1 : length, down ? lines : 1 };
+    if (!x->value) {
+        f.x = x->source->data;
+        f.dtype = x->source->dtype;
     }
-    arena_rewind(tape->arena, before_scratch);
+    f.x = (const char *)f.x + at * dtype_info(f.dtype)->bytes;
+    return f;
+}
+
+/* The dtype of an exact scalar, DT_NONE, is taken for float. */
+static struct certificate certificate_for(const struct node *node)
+{
+    return certificate_of(node->dtype == DT_NONE ? DT_F32 : node->dtype);
+}
+
+/* The product of one pair of matrices and what becomes of it. */
+struct certified {
+    struct panels panels;
+    struct dot_matrix dots;
+    struct norm_bounds bounds;
+    struct certificate certificate;
+    bool finite;
+};
+
+/* Rows that are bounded and recomputed together, while they are in a cache. */
+enum { ROWS_AT_ONCE = 64 };
+
+/* Bounds of rows from `first` on of the matrix at element `at`. Returns how many elements of a product of exact
+ * operands are not certified at first sight. */
+static size_t bound_rows(const struct certified *c, const struct matmul *p, const struct node *node,
+                         size_t at, size_t first, size_t end)
+{
+    const struct norm_bounds *s = &c->bounds;
+    size_t open = 0;
+    for (size_t i = first; i < end; i++) {
+        size_t row = at + i * p->n;
+        if (s->exact_a && s->exact_b && !s->typical)
+            open += exact_row_bounds(node->error + row, node->value + row, s->column,
+                                     s->gamma * s->row[i] * (1 + 0x1p-40), s->tiny * 2,
+                                     &c->certificate, p->n);
+        else carried_row_bounds(node->error + row, node->value + row, s, p, row);
+    }
+    return open;
+}
+
+/* Bounds of the t-th product, and dot products in more precision of what they leave open. */
+static void certify_product(struct tape *tape, struct certified *c, const struct matmul *p,
+                            const struct node *node, const struct node *a, const struct node *b,
+                            size_t t)
+{
+    if (tape_failed(tape)) return;
+    struct arena_mark before = arena_mark(tape->arena);
+    struct dots dots = { 0 };
+    /* No double certifies a float64. */
+    bool recomputes = c->finite && !tape_is_model(tape) &&
+                      dtype_info(c->certificate.dtype)->significand_bits <= 24;
+    error_norms_of_batch(&c->bounds, a, b, p, t);
+    for (size_t i = 0; i < p->m; i += ROWS_AT_ONCE) {
+        size_t end = p->m - i < ROWS_AT_ONCE ? p->m : i + ROWS_AT_ONCE;
+        if (!bound_rows(c, p, node, t * p->m * p->n, i, end) || !recomputes) continue;
+        if (!dots.c) {
+            double *scratch = tape_allocate(tape, dots_scratch(&c->dots), sizeof *scratch);
+            if (!scratch) return;
+            dots_prepare(&dots, scratch, &c->dots);
+        }
+        dots_recompute(&dots, i, end);
+    }
+    arena_rewind(tape->arena, before);
+}
+
+/* The t-th product by panels, or, with factors that are not finite, by definition. */
+static void multiply(struct tape *tape, struct certified *c, double *scratch, struct node *a,
+                     struct node *b, const struct matmul *p, size_t t)
+{
+    panels_multiply(scratch, &c->panels);
+    c->finite = all_finite(c->bounds.row, p->m) && all_finite(c->bounds.column, p->n);
+    if (c->finite) return;
+    const double *x = node_values(tape, a), *y = node_values(tape, b);
+    if (tape_failed(tape)) return;
+    x += a_element(p, a, t, 0, 0);
+    y += b_element(p, b, t, 0, 0);
+    c->finite = all_finite(x, p->m * p->k) && all_finite(y, p->k * p->n);
+    if (!c->finite) repair_nonfinite(c->panels.value, x, y, p);
+}
+
+/* The t-th product, its norms where they are for all of them. */
+static void take_product(struct certified *c, const struct node *node, const struct node *a,
+                         const struct node *b, const struct matmul *p, size_t t)
+{
+    double *value = node->value + t * p->m * p->n, *error = node->error + t * p->m * p->n;
+    double *row = c->bounds.norms + t * (p->m + p->n), *column = row + p->m;
+    struct factor x = factor_of(a, a_element(p, a, t, 0, 0), p->m, p->k, p->transpose_a),
+                  y = factor_of(b, b_element(p, b, t, 0, 0), p->n, p->k, !p->transpose_b);
+    c->panels = (struct panels){ value, x, y, p->k, row, column };
+    c->dots = (struct dot_matrix){
+        value, error, x, y, p->k, node->dtype, node_is_narrow(a) && node_is_narrow(b)
+    };
+    c->bounds.row = row;
+    c->bounds.column = column;
+}
+
+/* In the reference and in models: values and bounds. */
+static void certified_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
+                              const struct matmul *p)
+{
+    struct certified c = { .certificate = certificate_for(node) };
+    double *scratch = NULL;
+    if (!node_is_exact(a) || !node_is_exact(b) || tape_is_typical(tape))
+        (void)node_values(tape, a), (void)node_values(tape, b);
+    if (!node_need_errors(tape, node)) return;
+    bool unread = !a->value || !b->value;
+    struct arena_mark before = arena_mark(tape->arena);
+    c.bounds = bounds_open(tape, a, b, p);
+    for (size_t t = 0; t < p->batch && !tape_failed(tape); t++) {
+        take_product(&c, node, a, b, p, t);
+        if (!scratch) scratch = tape_allocate(tape, panels_scratch(&c.panels), sizeof *scratch);
+        if (scratch) multiply(tape, &c, scratch, a, b, p, t);
+        if (!c.bounds.typical) certify_product(tape, &c, p, node, a, b, t);
+    }
+    if (c.bounds.typical) look_at_products(&c.bounds.products, tape, node, a, b, p);
+    for (size_t t = 0; c.bounds.typical && t < p->batch; t++) {
+        take_product(&c, node, a, b, p, t);
+        certify_product(tape, &c, p, node, a, b, t);
+    }
+    /* What had to be read stays. */
+    if (unread == (!a->value || !b->value)) arena_rewind(tape->arena, before);
+}
+
+/* The terms of one dot product from the dtype of the tensors. */
+static void add_products(struct compensated *total, const struct node *a, const struct node *b,
+                         size_t k, bool exact_products)
+{
+    enum { BLOCK = 64 * COMPENSATED_LANES };
+    double x[BLOCK], y[BLOCK];
+    if (!a->value && !b->value && a->source->dtype == DT_F32 && b->source->dtype == DT_F32) {
+        compensated_add_float_products(total, a->source->data, b->source->data, k);
+        return;
+    }
+    for (size_t l = 0; l < k; l += BLOCK) {
+        size_t count = k - l < BLOCK ? k - l : BLOCK;
+        compensated_add_products(total, node_block(a, l, count, x), node_block(b, l, count, y),
+                                 count, exact_products);
+    }
 }
 
 /* One dot product of exact vectors: compensated at once, at the speed of memory. */
@@ -421,7 +527,7 @@ static bool single_dot(struct tape *tape, struct node *node, const struct node *
     if (node->n != 1 || !node_is_exact(a) || !node_is_exact(b) || !node_need_errors(tape, node))
         return false;
     bool exact_products = node_is_narrow(a) && node_is_narrow(b);
-    compensated_add_products(&total, a->value, b->value, p->k, exact_products);
+    add_products(&total, a, b, p->k, exact_products);
     if (!compensated_total(node->value, node->error, &total)) return false;
     if (!exact_products)
         *node->error += (UNIT_ROUNDOFF * fabs(*node->value) + (double)p->k * 0x1p-1073) *
@@ -475,13 +581,9 @@ static void evaluate(struct tape *tape, struct node *node, struct node *a, struc
         single_product(tape, node, a, b, p);
         return;
     }
-    const double *x = node_values(tape, a), *y = node_values(tape, b);
-    if (tape_failed(tape)) return;
-    if (tape->arithmetic == BENCH_REFERENCE && single_dot(tape, node, a, b, p)) return;
-    bool finite = all_finite(x, a->n) && all_finite(y, b->n);
-    double_product(tape, node, a, b, p, finite);
-    size_t open = tape_is_reference(tape) ? bound_products(tape, node, a, b, p) : 0;
-    if (open && finite && !tape_is_model(tape)) recompute_products(tape, node, a, b, p);
+    if (!tape_is_reference(tape)) double_product(tape, node, a, b, p);
+    else if (tape_is_model(tape) || !single_dot(tape, node, a, b, p))
+        certified_product(tape, node, a, b, p);
 }
 
 struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, struct node *b,

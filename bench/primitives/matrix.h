@@ -1,10 +1,9 @@
 /* Functions of square matrices as primitives: inverse, determinant, Cholesky and LU factors,
- * exponential, singular values. Operands are 3-D (batch, n, n).
+ * exponential. Operands are 3-D (batch, n, n).
  *
  * Values come from the plain algorithms in double. The inverse carries the residual bound
  * |X - A^-1| <= |X| |I - A X| / (1 - ||I - A X||) (Higham, Accuracy and Stability, ch. 14); the others
- * carry none and are decided element by element by balls, a whole matrix at a time. Singular
- * values carry Weyl's bound. Gradients are compositions of inverses and products.
+ * carry none and are decided element by element by balls, a whole matrix at a time. Gradients are compositions of inverses and products.
  */
 #ifndef PROBE_BENCH_PRIMITIVES_MATRIX_H
 #define PROBE_BENCH_PRIMITIVES_MATRIX_H
@@ -18,9 +17,6 @@ struct node *node_matrix_exponential(struct tape *tape, struct node *a);
 
 /* L and U packed as LAPACK does; *pivots gets the 1-based row exchanges, int32 (batch, n). */
 struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots);
-
-/* Singular values in descending order, (batch, min(m, n)), of (batch, m, n). */
-struct node *node_singular_values(struct tape *tape, struct node *a);
 
 /* Lower (sign < 0: keep column - row <= offset) or upper (column - row >= offset) triangle of the
  * last two dimensions, the rest zero. */

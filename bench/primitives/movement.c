@@ -57,7 +57,7 @@ struct node *node_reshape(struct tape *tape, struct node *x, int rank, const int
     if (x->imaginary)
         return node_complex(tape, node_reshape(tape, node_real_part(tape, x), rank, full),
                             node_reshape(tape, node_imaginary_part(tape, x), rank, full));
-    struct node *node = node_sharing(tape, &reshape_primitive, x, 1, &x, NULL);
+    struct node *node = node_sharing_unread(tape, &reshape_primitive, x);
     node->rank = rank;
     memcpy(node->shape, full, (size_t)rank * sizeof *full);
     return node;

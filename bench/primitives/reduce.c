@@ -25,7 +25,7 @@
 #include "bench/tape/enclosure.h"
 #include "core/vectorize.h"
 
-enum { LANES = 8, NATIVE_BLOCK = 512 };
+enum { LANES = 8, NATIVE_BLOCK = 512, WORTH_KEEPING = 4 };
 
 static void sum_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
@@ -49,7 +49,8 @@ static void sum_enclose(struct enclosure *enclosure, void *ball, struct node *no
 }
 
 /* Terms one after the other; exact ones by TwoSum alone. */
-static bool sum_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+static bool sum_terms_as_pairs(struct enclosure *enclosure, struct pair *out, struct node *node,
+                               size_t i)
 {
     const struct lines *l = node->parameters;
     struct node *x = node->inputs[0];
@@ -66,6 +67,13 @@ static bool sum_pair(struct enclosure *enclosure, struct pair *out, struct node 
             return false;
     *out = total;
     return true;
+}
+
+static bool sum_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+{
+    const struct lines *l = node->parameters;
+    if (l->extent < WORTH_KEEPING) return sum_terms_as_pairs(enclosure, out, node, i);
+    return enclosure_shared_pair(enclosure, out, node, i, sum_terms_as_pairs);
 }
 
 static const struct primitive sum_primitive = { "sum", sum_backward, sum_enclose, sum_pair };

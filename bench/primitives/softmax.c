@@ -22,6 +22,7 @@
 #include "bench/primitives/lines.h"
 #include "bench/primitives/other_forms.h"
 #include "bench/primitives/reduce.h"
+#include "bench/primitives/softmax_gradient.h"
 #include "bench/primitives/unary.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/deviation.h"
@@ -268,147 +269,9 @@ static void softmax_enclose(struct enclosure *enclosure, void *ball, struct node
 static void softmax_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct exponentials *l = node->parameters;
-    tape_accumulate(tape, node->inputs[0], node_softmax_gradient(tape, node, cotangent, l->dim));
-}
-
-/* ---- its gradient: y (c - sum c y) ---------------------------------------------------------------- */
-
-static void dot_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
-{
-    const struct exponentials *l = node->parameters;
-    arb_t a, b;
-    arb_init(a);
-    arb_init(b);
-    arb_zero(ball);
-    enclosure->work += l->lines.extent;
-    for (size_t k = 0; k < l->lines.extent && enclosure->work <= enclosure->limit; k++) {
-        size_t at = line_element(&l->lines, line, k);
-        enclosure_element(enclosure, a, node->inputs[0], at);
-        enclosure_element(enclosure, b, node->inputs[1], at);
-        arb_addmul(ball, a, b, enclosure->precision);
-    }
-    if (enclosure->work > enclosure->limit) arb_indeterminate(ball);
-    arb_clear(a);
-    arb_clear(b);
-}
-
-static const struct primitive dot_primitive = { "an inner product", NULL, dot_enclose, NULL };
-
-/* One line's inner product. The bound: operands' errors, a rounding per product, TwoSum (a model's
- * kernel adds in any order). */
-static double dot_line(double *bound, const struct tape *tape, double *term, const struct node *a,
-                       const struct node *b, const struct exponentials *l, size_t line)
-{
-    double sum = 0, low = 0, size = 0, operands = 0;
-    struct accumulator deviating = { .deviation = tape->deviation };
-    bool single = tape_is_single(tape), certify = tape_is_reference(tape),
-         typical = tape_is_typical(tape), deviates = deviation_sums(tape->deviation);
-    for (size_t k = 0, at = line_element(&l->lines, line, 0); k < l->lines.extent;
-         k++, at += l->lines.step) {
-        double product = a->value[at] * b->value[at];
-        if (single) {
-            sum = (float)(sum + (float)product);
-            continue;
-        }
-        if (deviates) {
-            accumulator_add(&deviating, product);
-            continue;
-        }
-        low += two_sum(&sum, product);
-        if (!certify) continue;
-        double ea = node_error(a, at), eb = node_error(b, at);
-        size += fabs(product);
-        double e = ea * fabs(b->value[at]) + eb * (fabs(a->value[at]) + ea);
-        operands += typical ? e * e : e;
-        if (typical) term[k] = product;
-    }
-    if (deviates) return *bound = 0, accumulator_total(&deviating);
-    double y = isfinite(sum) ? sum + low : sum;
-    if (typical && isfinite(sum)) {
-        *bound = sqrt(operands) +
-                 tape->unit *
-                     sqrt(operands > 0
-                              ? sum_spread_of_inexact(term, l->lines.extent, true, !tape->wide)
-                              : sum_spread(term, l->lines.extent, true, !tape->wide));
-        return y;
-    }
-    double growth = tape_is_model(tape) ? tape_sum_growth(tape, l->lines.extent) : 2;
-    *bound = (operands + tape->unit * ((growth + 1) * size + fabs(y))) * (1 + 0x1p-20) +
-             (double)l->lines.extent * tape->tiny;
-    return y;
-}
-
-static struct node *line_products(struct tape *tape, struct node *a, struct node *b,
-                                  const struct exponentials *l, int rank, const int64_t *shape)
-{
-    struct node *node =
-        node_new(tape, &dot_primitive, b->dtype, rank, shape, 2, (struct node *[]){ a, b }, l);
-    double *term = tape_allocate(tape, l->lines.extent, sizeof *term), ignored;
-    (void)node_values(tape, a);
-    (void)node_values(tape, b);
-    (void)node_need_errors(tape, node);
-    for (size_t line = 0; line < node->n && !tape_failed(tape); line++) {
-        double *bound = node->error ? &node->error[line] : &ignored;
-        node->value[line] = l->lines.extent ? dot_line(bound, tape, term, a, b, l, line)
-                                            : (*bound = 0);
-        *bound = tidy_bound(*bound, node->value[line]);
-    }
-    model_stages(tape, node);
-    return node;
-}
-
-/* inputs: y, c, the inner products; parameters: lines. */
-static void centred_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
-{
-    arb_t factor;
-    arb_init(factor);
-    enclosure_element(enclosure, factor, node->inputs[2],
-                      line_of(&((const struct exponentials *)node->parameters)->lines, i));
-    enclosure_element(enclosure, ball, node->inputs[1], i);
-    arb_sub(ball, ball, factor, enclosure->precision);
-    enclosure_element(enclosure, factor, node->inputs[0], i);
-    arb_mul(ball, ball, factor, enclosure->precision);
-    arb_clear(factor);
-}
-
-static const struct primitive centred_primitive = { "a gradient of softmax", NULL, centred_enclose,
-                                                    NULL };
-
-static void centre_line(const struct tape *tape, struct node *out, const struct node *y,
-                        const struct node *c, const struct node *mean, const struct exponentials *l,
-                        size_t line)
-{
-    double t = mean->value[line], et = out->error ? node_error(mean, line) : 0, unit = tape->unit;
-    for (size_t k = 0, at = line_element(&l->lines, line, 0); k < l->lines.extent;
-         k++, at += l->lines.step) {
-        double d = tape_round(tape, c->value[at] - t), v = tape_round(tape, y->value[at] * d);
-        out->value[at] = v;
-        if (!out->error) continue;
-        double ed = node_error(c, at) + et + unit * fabs(d);
-        double bound = fabs(y->value[at]) * ed + node_error(y, at) * (fabs(d) + ed) +
-                       unit * fabs(v);
-        bound = bound * (1 + 0x1p-40) + tape->tiny;
-        out->error[at] = tidy_bound(bound, v);
-    }
-}
-
-struct node *node_softmax_gradient(struct tape *tape, struct node *y, struct node *cotangent,
-                                   int dim)
-{
-    struct exponentials *l = tape_allocate(tape, 1, sizeof *l);
-    int64_t shape[TENSOR_MAX_RANK];
-    if (tape_failed(tape)) return tape_failure(tape);
-    *l = (struct exponentials){ .dim = dim, .lines = lines_along(y, dim) };
-    shape_of_lines(shape, y, dim);
-    struct node *mean = line_products(tape, cotangent, y, l, y->rank, shape);
-    struct node *out = node_new(tape, &centred_primitive, y->dtype, y->rank, y->shape, 3,
-                                (struct node *[]){ y, cotangent, mean }, l);
-    (void)node_need_errors(tape, out);
-    out->tracked = mean->tracked = false;
-    for (size_t line = 0; line < mean->n && !tape_failed(tape) && l->lines.extent; line++)
-        centre_line(tape, out, y, cotangent, mean, l, line);
-    model_stages(tape, out);
-    return out;
+    const size_t *top = tape->from_outputs ? NULL : l->top; /* a stored y adds up to 1 only about */
+    tape_accumulate(tape, node->inputs[0],
+                    node_softmax_gradient(tape, node, cotangent, l->dim, top));
 }
 
 static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_enclose,

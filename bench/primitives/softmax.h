@@ -21,8 +21,4 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim);
  * valid positions along dim. The gradient costs one array of x's size. */
 struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim, struct node *target);
 
-/* The gradient of softmax with respect to its input, given its result y: y (c - sum c y). */
-struct node *node_softmax_gradient(struct tape *tape, struct node *y, struct node *cotangent,
-                                   int dim);
-
 #endif

@@ -17,7 +17,7 @@ static void stated_backward(struct tape *tape, struct node *node, struct node *c
 }
 
 static const struct primitive stated_primitive = { "a stated gradient", stated_backward,
-                                                   input_enclose, NULL };
+                                                   input_enclose, input_pair };
 
 struct node *node_stated_gradient(struct tape *tape, struct node *value, int count,
                                   struct node *const *inputs, gradient_function *backward,
@@ -60,7 +60,7 @@ static void straight_backward(struct tape *tape, struct node *node, struct node 
 }
 
 static const struct primitive straight_primitive = { "a straight-through value", straight_backward,
-                                                     input_enclose, NULL };
+                                                     input_enclose, input_pair };
 
 struct node *node_straight_through(struct tape *tape, struct node *value, struct node *through)
 {

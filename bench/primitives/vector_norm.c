@@ -11,6 +11,7 @@
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
+#include "bench/primitives/squares.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
 
@@ -28,10 +29,18 @@ static void euclidean_backward(struct tape *tape, struct node *node, struct node
 
 static struct node *euclidean(struct tape *tape, struct node *x, uint32_t dims)
 {
-    struct node *parts[2] = { node_real_part(tape, x), node_imaginary_part(tape, x) };
-    struct node *square = node_apply(tape, "square", parts[0]);
-    if (x->imaginary) square = node_add(tape, square, node_apply(tape, "square", parts[1]));
-    struct node *y = node_apply(tape, "sqrt", node_sum(tape, square, dims, true));
+    struct node *parts[2] = { x, NULL };
+    struct node *total;
+    if (x->imaginary) {
+        parts[0] = node_real_part(tape, x);
+        parts[1] = node_imaginary_part(tape, x);
+        struct node *square = node_apply(tape, "square", parts[0]);
+        square = node_add(tape, square, node_apply(tape, "square", parts[1]));
+        total = node_sum(tape, square, dims, true);
+    } else {
+        total = node_sum_of_squares(tape, x, dims);
+    }
+    struct node *y = node_apply(tape, "sqrt", total);
     return node_stated_gradient(tape, y, x->imaginary ? 2 : 1, parts, euclidean_backward, NULL);
 }
 

@@ -46,8 +46,11 @@ struct deviation {
     /* Factors are sums of two numbers of the operands' formats, and the product of the two lower parts is
      * left out (bf16x2 and its like). */
     bool split;
-    /* Of the result of every step. */
+    /* Of the result of every step but one, the node of which has this id; the first node, 0, is no step. */
     struct rounding steps;
+    size_t unrounded;
+    /* Of the call's numbers and constants; what is made of them is a number, too, and no step. */
+    struct rounding numbers;
     /* Of accumulators, after every addition (block 0), or of sums of `block` terms, which are added up in
      * `sums` in turn; within a block sums are rounded, too, unless `wide_blocks`. */
     struct rounding sums;

@@ -1,7 +1,7 @@
 /* Single elements in ball arithmetic (Arb; Johansson 2017).
  *
- * A memo keyed by (node, element) keeps shared sub-expressions from being computed again: an
- * open-addressing table of balls that lives for one refinement at one precision.
+ * A memo keyed by (node, element, ball or pair) keeps shared sub-expressions from being computed again: an
+ * open-addressing table that lives for one refinement at one precision.
  */
 #include "bench/tape/enclosure.h"
 
@@ -11,10 +11,15 @@
 
 #include "core/memory.h"
 
+enum memo_kind { MEMO_BALL, MEMO_PAIR };
+
 struct memo_entry {
     const struct node *node; /* NULL: free */
-    size_t element;
-    arb_struct ball;
+    size_t key;              /* element and kind */
+    union {
+        arb_struct ball;
+        struct pair pair; /* NaN: there is none */
+    };
 };
 
 struct enclosure_memo {
@@ -22,37 +27,63 @@ struct enclosure_memo {
     size_t capacity, used; /* capacity is a power of two */
 };
 
-static size_t memo_slot(const struct enclosure_memo *memo, const struct node *node, size_t element)
+static size_t memo_key(size_t element, enum memo_kind kind) { return element << 1 | kind; }
+
+static size_t memo_slot(const struct enclosure_memo *memo, const struct node *node, size_t key)
 {
     uint64_t hash = (uint64_t)node->id * UINT64_C(0x9e3779b97f4a7c15) ^
-                    (uint64_t)element * UINT64_C(0xc2b2ae3d27d4eb4f);
+                    (uint64_t)key * UINT64_C(0xc2b2ae3d27d4eb4f);
     hash ^= hash >> 29;
     size_t slot = (size_t)hash & (memo->capacity - 1);
     while (memo->entries[slot].node &&
-           (memo->entries[slot].node != node || memo->entries[slot].element != element))
+           (memo->entries[slot].node != node || memo->entries[slot].key != key))
         slot = (slot + 1) & (memo->capacity - 1);
     return slot;
+}
+
+/* What cannot be had changes the last digits of a bound, so a block that is refused is asked for once more. */
+static void *allocate_zeroed(size_t count, size_t size)
+{
+    void *block = memory_allocate_zeroed(count, size);
+    return block ? block : memory_allocate_zeroed(count, size);
 }
 
 static bool memo_grow(struct enclosure_memo *memo)
 {
     size_t capacity = memo->capacity ? memo->capacity * 2 : 1024;
-    struct enclosure_memo bigger = { memory_allocate_zeroed(capacity, sizeof *bigger.entries),
-                                     capacity, memo->used };
+    struct enclosure_memo bigger = { allocate_zeroed(capacity, sizeof *bigger.entries), capacity,
+                                     memo->used };
     if (!bigger.entries) return false;
     for (size_t i = 0; i < memo->capacity; i++) {
         const struct memo_entry *entry = &memo->entries[i];
-        if (entry->node) bigger.entries[memo_slot(&bigger, entry->node, entry->element)] = *entry;
+        if (entry->node) bigger.entries[memo_slot(&bigger, entry->node, entry->key)] = *entry;
     }
     memory_release(memo->entries);
     *memo = bigger;
     return true;
 }
 
+/* The place of a key, with room for it if it is new; NULL without memory. */
+static struct memo_entry *memo_find(struct enclosure_memo *memo, const struct node *node,
+                                    size_t element, enum memo_kind kind)
+{
+    if (memo->used * 2 >= memo->capacity && !memo_grow(memo)) return NULL;
+    return &memo->entries[memo_slot(memo, node, memo_key(element, kind))];
+}
+
+static void memo_claim(struct enclosure_memo *memo, struct memo_entry *entry,
+                       const struct node *node, size_t element, enum memo_kind kind)
+{
+    entry->node = node;
+    entry->key = memo_key(element, kind);
+    memo->used++;
+}
+
 static void memo_clear(struct enclosure_memo *memo)
 {
     for (size_t i = 0; i < memo->capacity; i++)
-        if (memo->entries[i].node) arb_clear(&memo->entries[i].ball);
+        if (memo->entries[i].node && (memo->entries[i].key & 1) == MEMO_BALL)
+            arb_clear(&memo->entries[i].ball);
     memory_release(memo->entries);
     memset(memo, 0, sizeof *memo);
 }
@@ -62,7 +93,7 @@ struct enclosure *enclosure_open(slong precision, size_t limit)
     struct {
         struct enclosure enclosure;
         struct enclosure_memo memo;
-    } *own = memory_allocate_zeroed(1, sizeof *own);
+    } *own = allocate_zeroed(1, sizeof *own);
     if (!own) return NULL;
     own->enclosure = (struct enclosure){ precision, &own->memo, 0, limit };
     return &own->enclosure;
@@ -75,35 +106,34 @@ void enclosure_close(struct enclosure *enclosure)
     memory_release(enclosure);
 }
 
+/* Leaves are exact; so are the statements "infinite" and "not a number". */
+static bool is_statement(const struct node *node, size_t i)
+{
+    return !node->primitive || !node->value || !isfinite(node->value[i]);
+}
+
 void enclosure_element(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     if (node->integer) {
         arb_set_si(ball, (slong)node->integer[i]);
         return;
     }
-    if (!node->primitive || !isfinite(node->value[i])) {
-        /* Leaves are exact; so are the statements "infinite" and "not a number". */
-        double value = node->value ? node->value[i] : 0;
-        if (!node->value) {
-            struct tensor one = *node->source;
-            dtype_to_double(&value, (const char *)one.data + i * dtype_info(one.dtype)->bytes,
-                            one.dtype, 1);
-        }
-        arb_set_d(ball, value);
+    if (is_statement(node, i)) {
+        double value;
+        arb_set_d(ball, *node_block(node, i, 1, &value));
         return;
     }
     if (++enclosure->work > enclosure->limit) {
         arb_indeterminate(ball);
         return;
     }
-    struct enclosure_memo *memo = enclosure->memo;
-    if (memo->used * 2 >= memo->capacity && !memo_grow(memo)) {
+    const struct memo_entry *entry = memo_find(enclosure->memo, node, i, MEMO_BALL);
+    if (!entry) {
         arb_indeterminate(ball);
         return;
     }
-    size_t slot = memo_slot(memo, node, i);
-    if (memo->entries[slot].node) {
-        arb_set(ball, &memo->entries[slot].ball);
+    if (entry->node) {
+        arb_set(ball, &entry->ball);
         return;
     }
     node->primitive->enclose(enclosure, ball, node, i);
@@ -112,15 +142,30 @@ void enclosure_element(struct enclosure *enclosure, void *ball, struct node *nod
 
 void enclosure_remember(struct enclosure *enclosure, struct node *node, size_t i, const void *ball)
 {
+    struct memo_entry *entry = memo_find(enclosure->memo, node, i, MEMO_BALL);
+    if (!entry || entry->node) return;
+    memo_claim(enclosure->memo, entry, node, i, MEMO_BALL);
+    arb_init(&entry->ball);
+    arb_set(&entry->ball, ball);
+}
+
+bool enclosure_shared_pair(struct enclosure *enclosure, struct pair *out, struct node *node,
+                           size_t i, pair_function *pair)
+{
     struct enclosure_memo *memo = enclosure->memo;
-    if (memo->used * 2 >= memo->capacity && !memo_grow(memo)) return;
-    size_t slot = memo_slot(memo, node, i);
-    if (memo->entries[slot].node) return;
-    memo->entries[slot].node = node;
-    memo->entries[slot].element = i;
-    arb_init(&memo->entries[slot].ball);
-    arb_set(&memo->entries[slot].ball, ball);
-    memo->used++;
+    if (!memo) return pair(enclosure, out, node, i);
+    struct memo_entry *entry = memo_find(memo, node, i, MEMO_PAIR);
+    if (entry && entry->node) {
+        *out = entry->pair;
+        return !isnan(out->hi);
+    }
+    bool has = pair(enclosure, out, node, i);
+    if (!has && enclosure->work > enclosure->limit) return false; /* it may have one */
+    entry = memo_find(memo, node, i, MEMO_PAIR);                  /* the table may have grown */
+    if (!entry) return has;
+    memo_claim(memo, entry, node, i, MEMO_PAIR);
+    entry->pair = has ? *out : (struct pair){ NAN, NAN, INFINITY };
+    return has;
 }
 
 void input_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
@@ -163,7 +208,7 @@ bool enclosure_pair(struct enclosure *enclosure, struct pair *out, struct node *
         *out = pair_integer(node->integer[i]);
         return true;
     }
-    if (!node->primitive || !isfinite(node->value[i])) {
+    if (is_statement(node, i)) {
         double value;
         if (!node_is_exact(node)) return false;
         *out = pair_exact(*node_block(node, i, 1, &value));
@@ -208,11 +253,13 @@ static bool refine_one(struct enclosure *enclosure, arb_t ball,
 size_t enclosure_refine_pairs(const struct enclosure_target *target, struct node *node,
                               size_t count, const size_t *elements, size_t limit)
 {
-    struct enclosure enclosure = { FIRST_PRECISION, NULL, 0, limit };
+    struct enclosure_memo memo = { 0 };
+    struct enclosure enclosure = { FIRST_PRECISION, &memo, 0, limit };
     struct pair pair;
     size_t k = 0;
     for (; k < count && enclosure_pair(&enclosure, &pair, node, elements[k]); k++)
         take_pair(target, elements[k] * target->stride + target->offset, &pair);
+    memo_clear(&memo);
     return k;
 }
 

@@ -15,7 +15,8 @@
 
 struct enclosure {
     slong precision; /* bits */
-    struct enclosure_memo *memo;
+    struct enclosure_memo
+        *memo;    /* NULL: pairs are computed again each time, and there are no balls */
     size_t work;  /* elements evaluated so far */
     size_t limit; /* give up (an unbounded ball) beyond this many */
 };
@@ -28,9 +29,16 @@ void enclosure_close(struct enclosure *enclosure);
 void enclosure_element(struct enclosure *enclosure, void *ball, struct node *node, size_t i);
 
 /* The element as a pair, where every step from exact values has one; hundreds of times cheaper
- * than a ball. Shared parts are computed again each time. False: a step has none, or the limit is
- * reached. */
+ * than a ball. Shared parts are computed again each time, unless they say enclosure_shared_pair. False: a step has
+ * none, or the limit is reached. */
 bool enclosure_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i);
+
+/* For a primitive whose elements are dear and asked for many times, such as sums, which would cost n^2 where each of
+ * n elements asks for them: what `pair` gives for element i, computed once. */
+typedef bool pair_function(struct enclosure *enclosure, struct pair *out, struct node *node,
+                           size_t i);
+bool enclosure_shared_pair(struct enclosure *enclosure, struct pair *out, struct node *node,
+                           size_t i, pair_function *pair);
 
 /* Element i as that of the first input: for primitives that pass elements on in their places. */
 void input_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i);

@@ -141,10 +141,9 @@ struct node *node_new(struct tape *tape, const struct primitive *primitive, enum
     return node;
 }
 
-struct node *node_sharing(struct tape *tape, const struct primitive *primitive, struct node *x,
-                          int input_count, struct node *const *inputs, const void *parameters)
+static struct node *sharing(struct tape *tape, const struct primitive *primitive, struct node *x,
+                            int input_count, struct node *const *inputs, const void *parameters)
 {
-    if (!x->integer) (void)node_values(tape, x);
     struct node *node = tape_allocate(tape, 1, sizeof *node);
     struct node **own = tape_allocate(tape, (size_t)input_count, sizeof *own);
     if (!node || !own) return tape_failure(tape);
@@ -154,12 +153,32 @@ struct node *node_sharing(struct tape *tape, const struct primitive *primitive, 
     node->parameters = parameters;
     node->inputs = own;
     node->input_count = input_count;
-    node->source = NULL;
     node->state = NULL;
     node->staged = node->composite = false; /* the step was another node's */
     node->cotangent = NULL;
     record(tape, node);
     return node;
+}
+
+struct node *node_sharing(struct tape *tape, const struct primitive *primitive, struct node *x,
+                          int input_count, struct node *const *inputs, const void *parameters)
+{
+    if (!x->integer) (void)node_values(tape, x);
+    struct node *node = sharing(tape, primitive, x, input_count, inputs, parameters);
+    if (!tape_failed(tape)) node->source = NULL;
+    return node;
+}
+
+struct node *node_sharing_unread(struct tape *tape, const struct primitive *primitive,
+                                 struct node *x)
+{
+    if (x->value || !(x->source || x->single)) {
+        const struct tensor *source = x->source;
+        struct node *node = node_sharing(tape, primitive, x, 1, &x, NULL);
+        if (!tape_failed(tape)) node->source = source;
+        return node;
+    }
+    return sharing(tape, primitive, x, 1, &x, NULL);
 }
 
 bool node_need_errors(struct tape *tape, struct node *node)
@@ -206,7 +225,9 @@ static void end_deviating_step(const struct deviation *deviation, struct node *n
 {
     if (node->is_step) return;
     node->is_step = true;
-    rounding_apply_all(&deviation->steps, node->value, node->n);
+    bool is_number = deviation->numbers.bits && node->n == 1;
+    if (!is_number && (!deviation->unrounded || node->id != deviation->unrounded))
+        rounding_apply_all(&deviation->steps, node->value, node->n);
     if (node->id == deviation->step.node) change_step(deviation, node);
 }
 
@@ -272,13 +293,29 @@ struct node *node_leaf(struct tape *tape, const struct tensor *tensor, bool trac
     return node;
 }
 
+/* The input whose elements the node shares, unread; or NULL. */
+static struct node *shared_input(const struct node *node)
+{
+    struct node *x = node->primitive && node->input_count == 1 ? node->inputs[0] : NULL;
+    bool source = x && node->source && node->source == x->source;
+    bool single = x && node->single && node->single == x->single && node->n == x->n;
+    return source || single ? x : NULL;
+}
+
 const double *node_values(struct tape *tape, struct node *node)
 {
     if (node->value || tape_failed(tape)) return node->value ? node->value : failed_value;
+    struct node *whole = shared_input(node);
+    if (whole) { /* read once for both */
+        (void)node_values(tape, whole);
+        node->value = whole->value;
+        return node->value ? node->value : failed_value;
+    }
     double *value = tape_allocate(tape, node->n, sizeof *value);
     if (!value) return failed_value;
     if (node->integer) dtype_to_double(value, node->integer, DT_I64, node->n);
-    else dtype_to_double(value, node->source->data, node->dtype, node->n);
+    else if (node->source) dtype_to_double(value, node->source->data, node->dtype, node->n);
+    else dtype_to_double(value, node->single, DT_F32, node->n);
     node->value = value;
     return value;
 }
@@ -286,6 +323,10 @@ const double *node_values(struct tape *tape, struct node *node)
 const double *node_block(const struct node *node, size_t start, size_t count, double *buffer)
 {
     if (node->value) return node->value + start;
+    if (!node->source) {
+        dtype_to_double(buffer, node->single + start, DT_F32, count);
+        return buffer;
+    }
     size_t bytes = dtype_info(node->source->dtype)->bytes;
     dtype_to_double(buffer, (const char *)node->source->data + start * bytes, node->source->dtype,
                     count);
@@ -317,6 +358,7 @@ struct node *node_integer_constant(struct tape *tape, enum dtype dtype, int64_t 
 
 struct node *node_scalar(struct tape *tape, double value)
 {
+    if (tape->deviation) value = rounding_apply(&tape->deviation->numbers, value);
     struct node *node = node_constant(tape, DT_NONE, value, 0, NULL);
     round_number(tape, node, value);
     return node;

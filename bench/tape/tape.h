@@ -82,8 +82,9 @@ struct node {
     const void *parameters; /* of the primitive */
     void *state;            /* what the primitive adds to after the node is made, or NULL */
 
-    const struct tensor *source; /* leaf: elements not yet converted when value is NULL */
-    float *single;               /* leaf: elements as float, when a kernel asked for them */
+    /* Leaf, or what node_sharing_unread made of one: elements not yet converted when value is NULL. */
+    const struct tensor *source;
+    const float *single; /* elements as float, when a kernel asked for them */
 
     bool staged;    /* the bounds have a rounding to the dtype between steps in them, */
     bool is_step;   /* with a deviation: a step that rounds, which has ended */
@@ -185,6 +186,11 @@ struct node *node_new(struct tape *tape, const struct primitive *primitive, enum
  * values are read: no copy is made. Of an integral x it is a plain value. */
 struct node *node_sharing(struct tape *tape, const struct primitive *primitive, struct node *x,
                           int input_count, struct node *const *inputs, const void *parameters);
+
+/* The same with x as its only input and, where x is an input tensor whose values are not read, without reading
+ * them: the node has the source of x. For primitives that keep the elements and their order. */
+struct node *node_sharing_unread(struct tape *tape, const struct primitive *primitive,
+                                 struct node *x);
 
 /* Give the node an (uninitialised) error array, in BENCH_REFERENCE. False on failure. */
 bool node_need_errors(struct tape *tape, struct node *node);

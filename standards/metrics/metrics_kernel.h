@@ -76,56 +76,86 @@ static void fold_column_carefully(struct pass *pass, struct chunk_counts *chunk,
 
 /* ---- the second loop ---------------------------------------------------------------------- */
 
-static uint64_t count_below(const double *x, double threshold)
+/* The lanes of a counter, added up. */
+static uint64_t counted(I counter)
 {
-    uint64_t count = 0;
-    V limit = v_set(threshold);
-    for (size_t i = 0; i < PASS_CHUNK; i += LANES_PER_VECTOR)
-        count += m_count(m_gt(limit, v_load(x + i)));
+    uint64_t lanes[LANES_PER_VECTOR], count = 0;
+    i_store(lanes, counter);
+    for (size_t k = 0; k < LANES_PER_VECTOR; k++) count += lanes[k];
     return count;
 }
 
-static uint64_t count_above(const double *x, double threshold)
+/* How many of the chunk's relative errors are below each of `within`, and how many above `tolerance`: in
+ * one loop, because each value read serves all four comparisons. */
+static void count_thresholds(uint64_t below[3], uint64_t *above, const double *x,
+                             const double within[3], double tolerance)
 {
-    uint64_t count = 0;
-    V limit = v_set(threshold);
-    for (size_t i = 0; i < PASS_CHUNK; i += LANES_PER_VECTOR)
-        count += m_count(m_gt(v_load(x + i), limit));
-    return count;
+    const V limit[3] = { v_set(within[0]), v_set(within[1]), v_set(within[2]) };
+    const V most = v_set(tolerance);
+    I counter[3] = { i_set(0), i_set(0), i_set(0) }, over = i_set(0);
+    for (size_t i = 0; i < PASS_CHUNK; i += LANES_PER_VECTOR) {
+        V value = v_load(x + i);
+        for (int k = 0; k < 3; k++) counter[k] = i_count(counter[k], m_gt(limit[k], value));
+        over = i_count(over, m_gt(value, most));
+    }
+    for (int k = 0; k < 3; k++) below[k] = counted(counter[k]);
+    *above = counted(over);
 }
 
-static uint64_t count_equal_magnitude(const double *x, double value)
+static uint64_t count_zeros(const double *x)
 {
-    uint64_t count = 0;
-    V wanted = v_set(value);
+    const V zero = v_set(0);
+    I counter = i_set(0);
     for (size_t i = 0; i < PASS_CHUNK; i += LANES_PER_VECTOR)
-        count += m_count(m_eq(v_abs(v_load(x + i)), wanted));
-    return count;
+        counter = i_count(counter, m_eq(v_load(x + i), zero));
+    return counted(counter);
+}
+
+/* The chunk's errors in ulp: 0, half a unit on either side, beyond `half` on each side. */
+struct ulp_counts {
+    uint64_t zero, tied, above, below;
+};
+
+static struct ulp_counts count_ulp_kinds(const double *x, double half)
+{
+    const V zero = v_set(0), tie = v_set(0.5), high = v_set(half), low = v_set(-half);
+    I zeros = i_set(0), ties = i_set(0), above = i_set(0), below = i_set(0);
+    for (size_t i = 0; i < PASS_CHUNK; i += LANES_PER_VECTOR) {
+        V value = v_load(x + i);
+        zeros = i_count(zeros, m_eq(value, zero));
+        ties = i_count(ties, m_eq(v_abs(value), tie));
+        above = i_count(above, m_gt(value, high));
+        below = i_count(below, m_gt(low, value));
+    }
+    return (struct ulp_counts){ counted(zeros), counted(ties), counted(above), counted(below) };
 }
 
 static uint64_t count_magnitude_above(const double *x, double threshold)
 {
-    uint64_t count = 0;
-    V limit = v_set(threshold);
+    const V limit = v_set(threshold);
+    I counter = i_set(0);
     for (size_t i = 0; i < PASS_CHUNK; i += LANES_PER_VECTOR)
-        count += m_count(m_gt(v_abs(v_load(x + i)), limit));
-    return count;
+        counter = i_count(counter, m_gt(v_abs(v_load(x + i)), limit));
+    return counted(counter);
 }
 
 static void count_relative(struct pass *pass, const struct chunk_counts *chunk)
 {
+    const struct metrics_parameters *parameters = &pass->parameters;
     struct pass_counts *counts = &pass->counts;
-    uint64_t compared = PASS_CHUNK - chunk->careful;
+    uint64_t compared = PASS_CHUNK - chunk->careful, over = chunk->careful;
+    uint64_t below[3] = { compared, compared, compared };
+    bool all_below = chunk->max_relative < parameters->within[0] &&
+                     chunk->max_relative < parameters->within[1] &&
+                     chunk->max_relative < parameters->within[2];
 
-    for (int k = 0; k < 3; k++)
-        counts->within[k] += chunk->max_relative < pass->parameters.within[k]
-                                 ? compared
-                                 : count_below(pass->chunk_relative, pass->parameters.within[k]);
+    if (!all_below || chunk->max_relative > parameters->relative_tolerance)
+        count_thresholds(below, &over, pass->chunk_relative, parameters->within,
+                         parameters->relative_tolerance);
+    for (int k = 0; k < 3; k++) counts->within[k] += below[k];
     counts->small += chunk->small;
     counts->small_failed += chunk->small_failed;
     counts->normal += compared - chunk->small;
-    if (!(chunk->max_relative > pass->parameters.relative_tolerance)) return;
-    uint64_t over = count_above(pass->chunk_relative, pass->parameters.relative_tolerance);
     /* Elements taken carefully stand there as infinite. */
     counts->relative_failed += over - chunk->careful - chunk->small_relative_over;
 }
@@ -189,7 +219,6 @@ static uint64_t count_histogram(struct pass *pass, double max_ulp)
 static uint64_t count_odd_ties(struct pass *pass, size_t start)
 {
     uint64_t odd = 0;
-    if (!count_equal_magnitude(pass->chunk_ulp, 0.5)) return 0;
     for (size_t i = 0; i < PASS_CHUNK; i++) {
         if (fabs(pass->chunk_ulp[i]) != 0.5 || !(pass->got[(start + i) * pass->element_bytes] & 1))
             continue;
@@ -204,23 +233,24 @@ static uint64_t count_odd_ties(struct pass *pass, size_t start)
 static void count_ulps(struct pass *pass, const struct chunk_counts *chunk, size_t start)
 {
     struct pass_counts *counts = &pass->counts;
+    double peak = chunk->peak[MEASURE_ULP];
     uint64_t compared = PASS_CHUNK - chunk->careful;
-    uint64_t zeros = chunk->peak[MEASURE_ULP] == 0
-                         ? compared
-                         : count_equal_magnitude(pass->chunk_ulp, 0) - chunk->careful;
-    uint64_t beyond = count_histogram(pass, chunk->peak[MEASURE_ULP]);
+    struct ulp_counts ulps = { .zero = PASS_CHUNK };
+
+    if (peak >= 0.5 || peak > pass->unit.half)
+        ulps = count_ulp_kinds(pass->chunk_ulp, pass->unit.half);
+    else if (peak > 0) ulps.zero = count_zeros(pass->chunk_ulp);
+    uint64_t zeros = ulps.zero - chunk->careful; /* which stand there as 0 */
+    uint64_t beyond = count_histogram(pass, peak);
 
     counts->differ += compared - zeros;
     counts->ulp_histogram[0] += zeros;
     counts->ulp_histogram[1] += compared - zeros - beyond;
     counts->unequal += beyond;
-    if (chunk->peak[MEASURE_ULP] >= 0.5) counts->unequal += count_odd_ties(pass, start);
-    if (chunk->peak[MEASURE_ULP] > pass->unit.half) {
-        uint64_t above = count_above(pass->chunk_ulp, pass->unit.half);
-        counts->above += above;
-        counts->below += count_below(pass->chunk_ulp, -pass->unit.half);
-    }
-    if (chunk->peak[MEASURE_ULP] > pass->parameters.ulp_limit)
+    if (ulps.tied) counts->unequal += count_odd_ties(pass, start);
+    counts->above += ulps.above;
+    counts->below += ulps.below;
+    if (peak > pass->parameters.ulp_limit)
         counts->ulp_over += count_magnitude_above(pass->chunk_ulp, pass->parameters.ulp_limit);
 }
 

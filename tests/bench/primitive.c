@@ -8,6 +8,7 @@
 
 #include "bench/arithmetic/rounding.h"
 #include "bench/oracle.h"
+#include "bench/tape/enclosure.h"
 
 const char *const data_names[DATA_COUNT] = { "normal",     "wide",   "ones",    "whole",
                                              "cancelling", "graded", "hilbert", "extreme" };
@@ -115,4 +116,24 @@ void judge_element(struct findings *findings, const struct node *node, size_t i,
     if (bound > 256 * UNIT_ROUNDOFF * fabs(value) && oracle_distance(&moved, exact, broken) &&
         !(moved.least > bound))
         findings->unseen++;
+}
+
+void judge_pair(struct findings *findings, struct node *node, size_t i, const arb_t exact,
+                const char *what)
+{
+    struct enclosure enclosure = { .limit = SIZE_MAX };
+    struct pair pair = { NAN, NAN, 0 };
+    struct distance d;
+    arb_t rest;
+    bool holds = enclosure_pair(&enclosure, &pair, node, i);
+    arb_init(rest);
+    if (holds) {
+        arb_set_d(rest, pair.hi);
+        arb_sub(rest, exact, rest, ARF_PREC_EXACT);
+        holds = oracle_distance(&d, rest, pair.lo) && d.least <= pair.error;
+    }
+    if (!holds && findings->wrong++ < 5)
+        fprintf(stderr, "%s: pair [%zu] = %.17g + %.17g +- %.3g\n", what, i, pair.hi, pair.lo,
+                pair.error);
+    arb_clear(rest);
 }

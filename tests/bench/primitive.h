@@ -61,4 +61,8 @@ struct findings {
 void judge_element(struct findings *findings, const struct node *node, size_t i, const arb_t exact,
                    const char *what);
 
+/* The same for its pair (bench/tape/enclosure.h), which it must have. */
+void judge_pair(struct findings *findings, struct node *node, size_t i, const arb_t exact,
+                const char *what);
+
 #endif

@@ -274,7 +274,7 @@ START_TEST(families_are_covered)
         bool runs = bench_find_entry(&entry, surface[i].group, surface[i].name);
         const char *reason = surface[i].reason ? surface[i].reason : "";
         ck_assert_uint_lt(families, MOST_FAMILIES);
-        if (!strcmp(surface[i].group, "NPU")) continue;
+        if (!strcmp(surface[i].group, "NPU") || !strcmp(surface[i].group, "MindSpeed")) continue;
         if (!runs && (strstr(reason, "sparse") || strstr(reason, "named dimensions") ||
                       strstr(reason, "uninitialised") || strstr(reason, "Python function")))
             continue;
@@ -304,6 +304,66 @@ START_TEST(families_are_covered)
     }
     printf("backward: %zu of %zu names that PyTorch differentiates\n", backward, differentiable);
     ck_assert_uint_ge(backward * 100, differentiable * 95);
+    arena_release(&arena);
+}
+END_TEST
+
+/* Of the fused operators of torch_npu and MindSpeed that compute something, without talking to other devices, at least
+ * as many run as ever did. */
+START_TEST(fused_operators_are_covered)
+{
+    enum { LEAST_PERCENT = 65 };
+    static const char *const exempt[] = { "communicates between devices", "computes no values",
+                                          "uninitialised memory" };
+    struct arena arena = { 0 };
+    struct surface_name *surface;
+    struct bench_entry entry;
+    size_t count, names = 0, forward = 0;
+
+    ck_assert_int_eq(api_surface_read(&surface, &count, &arena).code, 0);
+    for (size_t i = 0; i < count; i++) {
+        bool runs = bench_find_entry(&entry, surface[i].group, surface[i].name), counts = true;
+        if (strcmp(surface[i].group, "NPU") != 0 && strcmp(surface[i].group, "MindSpeed") != 0)
+            continue;
+        for (size_t k = 0; !runs && k < sizeof exempt / sizeof *exempt; k++)
+            counts = counts && !(surface[i].reason && strstr(surface[i].reason, exempt[k]));
+        if (!counts) continue;
+        names++;
+        forward += runs;
+    }
+    printf("%zu of %zu fused operators run forward\n", forward, names);
+    ck_assert_msg(forward * 100 >= names * LEAST_PERCENT, "%zu of %zu fused operators run", forward,
+                  names);
+    arena_release(&arena);
+}
+END_TEST
+
+/* Of PyTorch's own groups at least as many names run as ever did. */
+START_TEST(groups_are_covered)
+{
+    static const struct {
+        const char *group;
+        size_t least;
+    } groups[] = {
+        { "Torch", 492 }, { "Tensor", 481 }, { "Functional", 126 }, { "VF", 1 }, { "Aten", 678 },
+    };
+    struct arena arena = { 0 };
+    struct surface_name *surface;
+    struct bench_entry entry;
+    size_t count;
+
+    ck_assert_int_eq(api_surface_read(&surface, &count, &arena).code, 0);
+    for (size_t k = 0; k < sizeof groups / sizeof *groups; k++) {
+        size_t names = 0, forward = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (strcmp(surface[i].group, groups[k].group) != 0) continue;
+            names++;
+            forward += bench_find_entry(&entry, surface[i].group, surface[i].name);
+        }
+        printf("%s: %zu of %zu names run forward\n", groups[k].group, forward, names);
+        ck_assert_msg(forward >= groups[k].least, "%s: %zu names run, %zu did", groups[k].group,
+                      forward, groups[k].least);
+    }
     arena_release(&arena);
 }
 END_TEST
@@ -339,6 +399,8 @@ int main(int count, char **arguments)
     tcase_add_test(tests, every_claim_is_run);
     tcase_add_test(tests, every_gap_has_a_reason);
     tcase_add_test(tests, families_are_covered);
+    tcase_add_test(tests, groups_are_covered);
+    tcase_add_test(tests, fused_operators_are_covered);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -111,7 +111,10 @@ static void check_role(struct findings *f, const struct convolution_geometry *g,
     ck_assert_uint_eq(c->n, n);
     struct sums sums = { role, _arb_vec_init((slong)n), a.point, b.point };
     each_term(g, add_term, &sums);
-    for (size_t i = 0; i < n; i++) judge_element(f, c, i, sums.out + i, roles[role]);
+    for (size_t i = 0; i < n; i++) {
+        judge_element(f, c, i, sums.out + i, roles[role]);
+        if (!inexact) judge_pair(f, c, i, sums.out + i, roles[role]);
+    }
     _arb_vec_clear(sums.out, (slong)n);
     operand_clear(&a);
     operand_clear(&b);

@@ -10,6 +10,7 @@
 #include "bench/arithmetic/rounding.h"
 #include "bench/primitive.h"
 #include "bench/primitives/matrix.h"
+#include "bench/primitives/singular_vectors.h"
 #include "bench/tape/enclosure.h"
 #include "support/suite.h"
 

@@ -5,7 +5,6 @@
  * bounds is found out. With OpenBLAS built for several processors the same runs on each kernel it
  * has for this one: the test starts itself again with OPENBLAS_CORETYPE set.
  */
-#include <cblas.h>
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,10 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/oracle.h"
+#include "bench/arithmetic/blas.h"
+#include "bench/arithmetic/gemm.h"
+#include "bench/arithmetic/panels.h"
 #include "bench/primitive.h"
 #include "bench/primitives/matmul.h"
-#include "bench/tape/enclosure.h"
+#include "bench/primitives/movement.h"
 #include "support/suite.h"
 
 enum { PRECISION = 500 };
@@ -37,28 +38,6 @@ static void exact_element(arb_t out, const struct layout *l, const struct operan
                y = b->point + (l->transpose_b ? j * l->k : j);
     arb_dot(out, NULL, 0, x, l->transpose_a ? (slong)l->m : 1, y, l->transpose_b ? 1 : (slong)l->n,
             (slong)l->k, PRECISION);
-}
-
-/* The compensated dot product of an element as a pair. */
-static void judge_pair(struct findings *f, const struct node *c, size_t at, const arb_t exact)
-{
-    struct enclosure enclosure = { .limit = SIZE_MAX };
-    struct pair pair;
-    struct distance d;
-    arb_t rest;
-    if (!enclosure_pair(&enclosure, &pair, (struct node *)(uintptr_t)c, at)) {
-        f->wrong++;
-        return;
-    }
-    arb_init(rest);
-    arb_set_d(rest, pair.hi);
-    arb_sub(rest, exact, rest, 2 * PRECISION);
-    if (!oracle_distance(&d, rest, pair.lo) || d.least > pair.error) {
-        if (f->wrong++ < 5)
-            fprintf(stderr, "pair [%zu] = %.17g + %.17g +- %.3g\n", at, pair.hi, pair.lo,
-                    pair.error);
-    }
-    arb_clear(rest);
 }
 
 static void check_product(struct findings *f, const struct layout *l, enum data data, bool inexact,
@@ -87,7 +66,7 @@ static void check_product(struct findings *f, const struct layout *l, enum data 
         size_t at = samples ? numbers_next(&lab.numbers) % all : s;
         exact_element(exact, l, &a, &b, at / l->n, at % l->n);
         judge_element(f, c, at, exact, data_names[data]);
-        if (!inexact && s % 8 == 0) judge_pair(f, c, at, exact);
+        if (!inexact && s % 8 == 0) judge_pair(f, c, at, exact, data_names[data]);
     }
     arb_clear(exact);
     operand_clear(&a);
@@ -109,10 +88,46 @@ static void check_all(struct findings *f, bool brief)
         }
 }
 
+/* C + S is rounded once where S, a sum of PANEL small whole numbers, is added to a C to which none of them nor most
+ * parts of S could be added without error: what bench/arithmetic/panels.h takes for granted of dgemm. */
+static void check_panel_sums(size_t m, size_t n, size_t k, bool transpose_a, bool transpose_b)
+{
+    struct numbers numbers = { .state = m + 2 * n + k };
+    double *a = malloc(m * k * sizeof *a), *b = malloc(k * n * sizeof *b);
+    double *z = malloc(m * n * sizeof *z), *before = malloc(m * n * sizeof *before);
+    ck_assert(a && b && z && before);
+    for (size_t i = 0; i < m * k; i++) a[i] = (double)(numbers_next(&numbers) % 15);
+    for (size_t i = 0; i < k * n; i++) b[i] = (double)(numbers_next(&numbers) % 15) - 4;
+    for (size_t i = 0; i < m * n; i++)
+        z[i] = before[i] = 0x1p62 + 0x1p10 * (double)(numbers_next(&numbers) % 4096);
+    gemm_double(z, &(struct gemm){ transpose_a, transpose_b, true, m, n, k, 0, 0 }, a, b);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (size_t l = 0; l < k; l++)
+                sum += a[transpose_a ? l * m + i : i * k + l] *
+                       b[transpose_b ? j * k + l : l * n + j];
+            ck_assert_double_eq(z[i * n + j], before[i * n + j] + sum);
+        }
+    free(a);
+    free(b);
+    free(z);
+    free(before);
+}
+
+static void check_all_panel_sums(void)
+{
+    static const size_t sizes[][3] = { { 150, 170, PANEL }, { 1, 130, PANEL }, { 130, 1, PANEL },
+                                       { 3, 5, PANEL },     { 37, 29, 77 },    { 512, 40, PANEL } };
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int transposes = 0; transposes < 4; transposes++)
+            check_panel_sums(sizes[s][0], sizes[s][1], sizes[s][2], transposes & 1, transposes & 2);
+}
+
 static void report(const char *what, const struct findings *f)
 {
     printf("%-12s %-12s %8zu elements, %zu wrong, %zu without a bound, widest bound %.3g u\n", what,
-           openblas_get_corename(), f->elements, f->wrong, f->unclaimed, f->widest);
+           blas_core(), f->elements, f->wrong, f->unclaimed, f->widest);
     flint_cleanup();
     ck_assert_uint_eq(f->wrong, 0);
     ck_assert_uint_eq(f->unseen, 0);
@@ -122,6 +137,7 @@ static void report(const char *what, const struct findings *f)
 START_TEST(elements_lie_within_their_bounds)
 {
     struct findings f = { 0 };
+    check_all_panel_sums();
     check_all(&f, false);
     report("size 64", &f);
 }
@@ -137,6 +153,60 @@ START_TEST(samples_of_large_products)
         check_product(&f, &l, kinds[k], false, 1000);
     }
     report("size 1024", &f);
+}
+END_TEST
+
+/* A factor of random elements of `dtype` as an input tensor in one dimension, and its elements as balls. */
+static struct node *stored_factor(struct laboratory *lab, arb_ptr point, enum dtype dtype,
+                                  const int64_t *shape)
+{
+    int64_t n = shape[1] * shape[2];
+    struct tensor *tensor = arena_allocate(&lab->arena, sizeof *tensor);
+    ck_assert(tensor && !tensor_create(tensor, &lab->arena, dtype, 1, &n).code);
+    for (size_t i = 0; i < (size_t)n; i++) {
+        double x = numbers_normal(&lab->numbers);
+        char *place = (char *)tensor->data + i * dtype_info(dtype)->bytes;
+        dtype_from_double(place, dtype, &x, 1);
+        dtype_to_double(&x, place, dtype, 1);
+        arb_set_d(point + i, x);
+    }
+    return node_reshape(&lab->tape, node_leaf(&lab->tape, tensor, false), 3, shape);
+}
+
+/* Input tensors are multiplied from the dtype in which they are stored, and not converted as a whole. */
+START_TEST(stored_factors)
+{
+    static const enum dtype dtypes[] = { DT_F32, DT_F16, DT_BF16, DT_F64 };
+    enum dtype left = dtypes[_i % 4], right = dtypes[_i / 4];
+    for (int transposes = 0; transposes < 4; transposes++) {
+        struct layout l = { 70, 300, 45, transposes & 1, transposes & 2 };
+        int64_t shape_a[3] = { 1, l.transpose_a ? 300 : 70, l.transpose_a ? 70 : 300 },
+                shape_b[3] = { 1, l.transpose_b ? 45 : 300, l.transpose_b ? 300 : 45 };
+        struct laboratory lab;
+        struct findings f = { 0 };
+        arb_t exact;
+        arb_init(exact);
+        laboratory_open(&lab, BENCH_REFERENCE, 40 + (uint64_t)_i);
+        struct operand a = { NULL, _arb_vec_init(70 * 300), 70 * 300 },
+                       b = { NULL, _arb_vec_init(45 * 300), 45 * 300 };
+        a.node = stored_factor(&lab, a.point, left, shape_a);
+        b.node = stored_factor(&lab, b.point, right, shape_b);
+        struct node *c = node_matmul(&lab.tape, a.node, l.transpose_a, b.node, l.transpose_b);
+        ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
+        ck_assert(!a.node->value && !b.node->value);
+        for (size_t at = 0; at < c->n; at++) {
+            exact_element(exact, &l, &a, &b, at / l.n, at % l.n);
+            judge_element(&f, c, at, exact, "stored");
+            if (at % 64 == 0) judge_pair(&f, c, at, exact, "stored");
+            if (c->dtype != DT_F64)
+                ck_assert_double_le(node_error(c, at), 0x1p-10 * dtype_ulp(c->dtype, c->value[at]));
+        }
+        ck_assert_uint_eq(f.wrong, 0);
+        arb_clear(exact);
+        operand_clear(&a);
+        operand_clear(&b);
+        laboratory_close(&lab);
+    }
 }
 END_TEST
 
@@ -201,6 +271,7 @@ START_TEST(every_blas_kernel)
                                          "Cooperlake", "ARMV8",   "NEOVERSEN1" };
     if (getenv("PROBE_TEST_CORE")) { /* the restarted one */
         struct findings f = { 0 };
+        check_all_panel_sums();
         check_all(&f, true);
         report("brief", &f);
         return;
@@ -240,6 +311,7 @@ int main(int count, char **arguments)
     if (!getenv("PROBE_TEST_CORE")) {
         tcase_add_test(tests, elements_lie_within_their_bounds);
         tcase_add_test(tests, samples_of_large_products);
+        tcase_add_loop_test(tests, stored_factors, 0, 16);
         tcase_add_test(tests, whole_numbers_multiply_exactly);
         tcase_add_test(tests, non_finite_factors);
     }

@@ -16,6 +16,8 @@
 #include "bench/primitives/product.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/scan.h"
+#include "bench/primitives/squares.h"
+#include "core/tensor.h"
 #include "support/suite.h"
 
 enum { PRECISION = 600 };
@@ -318,6 +320,135 @@ START_TEST(special_sums)
 }
 END_TEST
 
+/* A leaf of float32 with the operand's values, which have at most 24 bits. */
+static struct node *stored_leaf(struct laboratory *lab, struct tensor *tensor, float *data,
+                                const struct operand *x)
+{
+    for (size_t i = 0; i < x->n; i++) data[i] = (float)x->node->value[i];
+    tensor_wrap(tensor, data, DT_F32, x->node->rank, x->node->shape);
+    return node_leaf(&lab->tape, tensor, false);
+}
+
+/* sum (x - centre)^2 of n elements. */
+static void exact_squares(arb_t out, const arb_t centre, arb_srcptr x, size_t n)
+{
+    arb_t e;
+    arb_init(e);
+    arb_zero(out);
+    for (size_t k = 0; k < n; k++) {
+        arb_sub(e, x + k, centre, PRECISION);
+        arb_addmul(out, e, e, PRECISION);
+    }
+    arb_clear(e);
+}
+
+/* Three lines of n numbers around `offset`, their sums of squares and of squared deviations, in one pass. */
+static void check_squares(struct findings f[2], enum data data, int64_t n, double offset)
+{
+    struct laboratory lab;
+    struct tensor tensor;
+    int64_t shape[2] = { 3, n };
+    laboratory_open(&lab, BENCH_REFERENCE, (uint64_t)n * 31 + data);
+    struct operand x = operand_make(&lab, 2, shape, data, false);
+    float *stored = arena_allocate_array(&lab.arena, x.n, sizeof *stored);
+    for (size_t i = 0; i < x.n; i++) {
+        x.node->value[i] = (float)(x.node->value[i] + offset);
+        arb_set_d(x.point + i, x.node->value[i]);
+    }
+    struct node *leaf = stored_leaf(&lab, &tensor, stored, &x);
+    struct node *squares = node_sum_of_squares(&lab.tape, leaf, 2),
+                *deviations = node_sum_of_squared_deviations(&lab.tape, leaf, NULL, 2);
+    ck_assert(!tape_failed(&lab.tape) && !leaf->value);
+    arb_t exact, mean;
+    arb_init(exact);
+    arb_init(mean);
+    for (size_t line = 0; line < 3; line++) {
+        arb_srcptr point = x.point + line * (size_t)n;
+        arb_zero(mean);
+        exact_squares(exact, mean, point, (size_t)n);
+        judge_element(&f[0], squares, line, exact, data_names[data]);
+        judge_pair(&f[0], squares, line, exact, data_names[data]);
+        for (int64_t k = 0; k < n; k++) arb_add(mean, mean, point + k, ARF_PREC_EXACT);
+        arb_div_si(mean, mean, (slong)n, PRECISION);
+        exact_squares(exact, mean, point, (size_t)n);
+        judge_element(&f[1], deviations, line, exact, data_names[data]);
+        judge_pair(&f[1], deviations, line, exact, data_names[data]);
+        /* What the bounds promise: digits enough for float32, wherever the elements lie. */
+        ck_assert(node_error(squares, line) <= 0x1p-40 * squares->value[line]);
+        if (data == DATA_NORMAL && n > 16)
+            ck_assert(node_error(deviations, line) <= 0x1p-36 * deviations->value[line]);
+    }
+    arb_clear(exact);
+    arb_clear(mean);
+    operand_clear(&x);
+    laboratory_close(&lab);
+}
+
+START_TEST(squares_contain_the_exact_sum)
+{
+    static const double offsets[] = { 0, 1000, -3e6 };
+    static const int64_t extents[] = { 1, 2, 15, 16, 17, 33, 1000, 2047, 2048, 2049, 5000 };
+    static const enum data kinds[] = { DATA_NORMAL,     DATA_ONES,   DATA_WHOLE,
+                                       DATA_CANCELLING, DATA_GRADED, DATA_HILBERT };
+    struct findings f[2] = { { 0 } };
+    for (size_t d = 0; d < sizeof kinds / sizeof *kinds; d++)
+        for (size_t k = 0; k < sizeof extents / sizeof *extents; k++)
+            for (size_t o = 0; o < 3; o++) check_squares(f, kinds[d], extents[k], offsets[o]);
+    report("sums of squares", &f[0]);
+    report("squared deviations", &f[1]);
+}
+END_TEST
+
+/* Infinities and NaN make the deviations NaN; equal elements have none, nor has an empty line. */
+START_TEST(special_squares)
+{
+    static const struct {
+        double x[4], squares, deviations;
+        /* clang-format off */
+    } cases[] = {
+        { { 1, INFINITY, 2, 3 }, INFINITY, NAN },
+        { { INFINITY, -INFINITY, 1, 1 }, INFINITY, NAN },
+        { { NAN, 1, 2, 3 }, NAN, NAN },
+        { { 0, 0, 0, 0 }, 0, 0 },
+        { { -0.5, -0.5, -0.5, -0.5 }, 1, 0 },
+        { { 0x1p-149, 0, 0, 0 }, 0x1p-298, 0x3p-300 },
+        { { 0x1p127, 0x1p127, 0, 0 }, 0x1p255, 0x1p254 },
+    };
+    /* clang-format on */
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct laboratory lab;
+        struct tensor tensor;
+        float stored[4];
+        laboratory_open(&lab, BENCH_REFERENCE, 1);
+        struct operand x = operand_make(&lab, 1, (int64_t[]){ 4 }, DATA_ONES, false);
+        for (size_t i = 0; i < 4; i++) x.node->value[i] = cases[k].x[i];
+        struct node *leaf = stored_leaf(&lab, &tensor, stored, &x);
+        struct node *sums[2] = { node_sum_of_squares(&lab.tape, leaf, 1),
+                                 node_sum_of_squared_deviations(&lab.tape, leaf, NULL, 1) };
+        for (int j = 0; j < 2; j++) {
+            double want = j ? cases[k].deviations : cases[k].squares, got = sums[j]->value[0];
+            ck_assert_msg(isnan(want) ? isnan(got) : got == want, "case %zu, %d: %g for %g", k, j,
+                          got, want);
+            if (want == 0 || !isfinite(want)) ck_assert(node_error(sums[j], 0) == 0);
+        }
+        operand_clear(&x);
+        laboratory_close(&lab);
+    }
+    struct laboratory lab;
+    struct tensor tensor;
+    laboratory_open(&lab, BENCH_REFERENCE, 1);
+    struct operand x = operand_make(&lab, 2, (int64_t[]){ 3, 0 }, DATA_ONES, false);
+    struct node *leaf = stored_leaf(&lab, &tensor, (float[1]){ 0 }, &x);
+    struct node *squares = node_sum_of_squares(&lab.tape, leaf, 2),
+                *deviations = node_sum_of_squared_deviations(&lab.tape, leaf, NULL, 2);
+    ck_assert_uint_eq(squares->n, 3);
+    ck_assert(squares->value[1] == 0 && deviations->value[1] == 0);
+    ck_assert(node_error(squares, 1) == 0 && node_error(deviations, 1) == 0);
+    operand_clear(&x);
+    laboratory_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reductions");
@@ -328,6 +459,8 @@ int main(void)
     tcase_add_loop_test(tests, scans_and_products, 0, sizeof scans / sizeof *scans);
     tcase_add_test(tests, scattered_sums);
     tcase_add_test(tests, special_sums);
+    tcase_add_test(tests, squares_contain_the_exact_sum);
+    tcase_add_test(tests, special_squares);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

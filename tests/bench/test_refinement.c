@@ -261,6 +261,33 @@ START_TEST(broken_values_are_found)
 }
 END_TEST
 
+/* Every element of a layer_norm asks for the sums of its line: as pairs they are computed once, so that the work for
+ * all n elements grows with n, and each pair is what it is without a memo. */
+START_TEST(shared_sums_are_computed_once)
+{
+    enum { EXTENT = 512, STEPS = 24 };
+    struct sample sample;
+    struct arena arena = { 0 };
+    struct bench *bench;
+    ck_assert_ptr_null(sample_parse(&sample, "Functional.layer_norm(f32(512), [512])", &arena));
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    struct node *node = bench_call(bench)->results.items[0].node;
+    struct enclosure *shared = enclosure_open(PRECISION, SIZE_MAX);
+    struct enclosure alone = { .limit = SIZE_MAX };
+    ck_assert_uint_eq(node->n, EXTENT);
+    for (size_t i = 0; i < EXTENT; i++) {
+        struct pair a, b;
+        ck_assert(enclosure_pair(shared, &a, node, i));
+        if (i % 64) continue;
+        ck_assert(enclosure_pair(&alone, &b, node, i));
+        ck_assert(a.hi == b.hi && a.lo == b.lo && a.error == b.error);
+    }
+    ck_assert_uint_le(shared->work, STEPS * EXTENT);
+    enclosure_close(shared);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(int count, char **arguments)
 {
     filter = count > 1 ? arguments[1] : NULL;
@@ -269,6 +296,7 @@ int main(int count, char **arguments)
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, values_lie_within_their_bounds_of_balls);
     tcase_add_test(tests, broken_values_are_found);
+    tcase_add_test(tests, shared_sums_are_computed_once);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

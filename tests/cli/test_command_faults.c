@@ -588,7 +588,8 @@ static void remove_everything(void) { workspace_remove(&place); }
 int main(int argc, char **argv)
 {
     (void)argc;
-    environment_prepare(argv); /* the JSON library allocates through core from here on */
+    if (environment_prepare(argv).code)
+        return 1; /* the JSON library allocates through core from here on */
     Suite *suite = suite_create("command_faults");
     TCase *tests = tcase_create("command_faults");
     tcase_set_timeout(tests, 600);

@@ -156,7 +156,8 @@ END_TEST
 int main(int argc, char **argv)
 {
     (void)argc;
-    environment_prepare(argv); /* the JSON library allocates through core from here on */
+    if (environment_prepare(argv).code)
+        return 1; /* the JSON library allocates through core from here on */
     Suite *suite = suite_create("faults");
     TCase *tests = tcase_create("faults");
     tcase_set_timeout(tests, 600);

@@ -448,7 +448,7 @@ static void remove_everything(void) { workspace_remove(&place); }
 int main(int argc, char **argv)
 {
     (void)argc;
-    environment_prepare(argv);
+    if (environment_prepare(argv).code) return 1;
     Suite *suite = suite_create("system_faults");
     TCase *tests = tcase_create("system_faults");
     tcase_set_timeout(tests, 600);

@@ -1,8 +1,10 @@
 /* Strings that are written are read back by the streaming reader and by cJSON. */
 #include <check.h>
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <string.h>
 
+#include "core/memory.h"
 #include "formats/json.h"
 #include "formats/json_write.h"
 #include "support/suite.h"
@@ -80,6 +82,71 @@ START_TEST(a_script_cannot_end_its_string)
 }
 END_TEST
 
+/* Values, with the commas between them, as text; cJSON reads it. */
+START_TEST(values_and_commas)
+{
+    struct json_writer w = JSON_WRITER(&out);
+    csv_buffer_clear(&out);
+    json_put_begin(&w, '{');
+    json_put_key(&w, "a");
+    json_put_number(&w, 0.1);
+    json_put_key(&w, "list");
+    json_put_begin(&w, '[');
+    json_put_integer(&w, INT64_MIN);
+    json_put_integer(&w, 0);
+    json_put_integer(&w, 7);
+    json_put_count(&w, UINT64_MAX);
+    json_put_bool(&w, true);
+    json_put_bool(&w, false);
+    json_put_begin(&w, '{');
+    json_put_end(&w, '}');
+    json_put_string(&w, "q\"");
+    json_put_end(&w, ']');
+    json_put_key(&w, "numbers");
+    json_put_begin(&w, '[');
+    json_put_number(&w, 2304);
+    json_put_number(&w, -0.0);
+    json_put_number(&w, 1e300);
+    json_put_number(&w, 1e-5);
+    json_put_number(&w, INFINITY);
+    json_put_number(&w, -INFINITY);
+    json_put_number(&w, NAN);
+    json_put_end(&w, ']');
+    json_put_end(&w, '}');
+    ck_assert_int_eq(w.status.code, STATUS_OK);
+    ck_assert_int_eq(csv_append_bytes(&out, "", 1).code, STATUS_OK);
+    ck_assert_str_eq(out.data, "{\"a\":0.1,\"list\":[-9223372036854775808,0,7,18446744073709551615,"
+                               "true,false,{},\"q\\\"\"],\"numbers\":[2304,-0,1e+300,1e-05,"
+                               "\"inf\",\"-inf\",\"nan\"]}");
+    cJSON *read = cJSON_Parse(out.data);
+    ck_assert_ptr_nonnull(read);
+    cJSON_Delete(read);
+}
+END_TEST
+
+/* Memory that is refused ends the text where it is, and the status says so. */
+static int refuse(size_t bytes)
+{
+    (void)bytes;
+    return 1;
+}
+
+START_TEST(what_does_not_fit)
+{
+    struct csv_buffer text = { 0 };
+    struct json_writer w = JSON_WRITER(&text);
+    memory_fault = refuse;
+    json_put_begin(&w, '[');
+    json_put_string(&w, "text");
+    json_put_end(&w, ']');
+    memory_fault = NULL;
+    ck_assert_int_eq(w.status.code, STATUS_NO_MEMORY);
+    json_put_string(&w, "text");
+    ck_assert_uint_eq(text.length, 0);
+    csv_buffer_release(&text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("json_write");
@@ -88,6 +155,8 @@ int main(void)
     tcase_add_test(tests, characters_of_each_length);
     tcase_add_test(tests, what_is_no_utf8_is_replaced);
     tcase_add_test(tests, a_script_cannot_end_its_string);
+    tcase_add_test(tests, values_and_commas);
+    tcase_add_test(tests, what_does_not_fit);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -51,9 +51,10 @@ struct status stream_store_trouble(struct stream_store *store)
 void *stream_body_allocate(uint64_t bytes) { return memory_allocate((size_t)bytes + !bytes); }
 
 struct status stream_store_put(struct stream_store *store, struct stream_client *client, void *body,
-                               uint64_t bytes)
+                               uint64_t bytes, uint64_t body_sum)
 {
     assert(bytes <= RECORD_LIMIT);
+    assert(body_sum == stream_bulk_sum(0, body, (size_t)bytes));
     uint64_t sum = 0;
     for (uint64_t i = 0; i < bytes; i++) sum += ((unsigned char *)body)[i]; /* all of it is there */
     if (sum % 251 == 250) return status_no_memory(bytes);

@@ -32,11 +32,11 @@ static void take_done(void *context, const struct record_done *done)
     pthread_mutex_unlock(&told->lock);
 }
 
-static void take_body(void *context, void *body, size_t bytes)
+static void take_body(void *context, const struct judge_submission *record)
 {
     struct told *told = context;
-    memset(body, 0xdd, bytes); /* whoever still reads it sees nonsense */
-    memory_release(body);
+    memset(record->body, 0xdd, record->bytes); /* whoever still reads it sees nonsense */
+    memory_release(record->body);
     pthread_mutex_lock(&told->lock);
     told->released++;
     pthread_mutex_unlock(&told->lock);
@@ -44,6 +44,7 @@ static void take_body(void *context, void *body, size_t bytes)
 
 struct judging {
     struct run_options options;
+    const char *second; /* backend, or NULL */
     struct told told;
     struct judge *judge;
 };
@@ -52,9 +53,11 @@ static void open_judge(struct judging *j, const char *out_path, int64_t threads,
                        const int64_t *ranks, size_t n_ranks)
 {
     struct run_options earlier = j->options;
+    const char *second = j->second;
     const struct run_options defaults = RUN_OPTIONS_DEFAULTS;
     memset(j, 0, sizeof *j);
     j->options = defaults;
+    j->second = second;
     j->options.result_csv_path = earlier.result_csv_path;
     j->options.config_path = earlier.config_path;
     j->options.profile = earlier.profile;
@@ -67,6 +70,7 @@ static void open_judge(struct judging *j, const char *out_path, int64_t threads,
     pthread_mutex_init(&j->told.lock, NULL);
     const struct judge_config config = {
         .options = &j->options,
+        .second_backend = second,
         .ranks = ranks,
         .n_ranks = n_ranks,
         .listener = { .context = &j->told, .release = take_body, .done = take_done }
@@ -326,8 +330,8 @@ static void append_rubbish(const char *path)
     fclose(file);
 }
 
-/* A run that is broken off, torn in each of its files, and goes on: the bytes of one that was not. */
-START_TEST(a_run_that_goes_on_ends_the_same)
+/* A run that is broken off, torn in each of its files, and resumed: the bytes of one that was not. */
+START_TEST(a_run_that_is_resumed_ends_the_same)
 {
     uint64_t whole[4], sums[4];
     static const char *const kinds[] = { "result_*", "details_*", "evidence_*", "records_*" };
@@ -705,6 +709,63 @@ START_TEST(progress_and_reports_tell_what_was_judged)
 }
 END_TEST
 
+/* ---- a second device ----------------------------------------------------------------------- */
+
+static const char *const second_files[] = { "accuracy_checking_two_way_result_*",
+                                            "accuracy_checking_two_way_details_*",
+                                            "api_precision_compare_result_*",
+                                            "api_precision_compare_details_*" };
+enum { SECOND_FILES = sizeof second_files / sizeof *second_files };
+
+static void judge_session(const struct workspace *w, struct judging *j, int64_t threads)
+{
+    const int64_t rank = 0;
+    open_judge(j, w->path, threads, &rank, 1);
+    (void)submit_session(j, "md5_variety", "s1", (size_t)judge_committed(j->judge, "s1"));
+    ck_assert_int_eq(finish(j), 0);
+}
+
+static void check_same(const struct workspace *a, const struct workspace *b, const char *pattern)
+{
+    assert_same_files(only_match(a, pattern), only_match(b, pattern));
+}
+
+/* With a second device each record that is judged has one row more, in one of two files, and the rows of the run are
+ * those without it. All are the same bytes for any number of threads, and when one of the files was torn and the run
+ * resumed. */
+START_TEST(a_second_device_has_rows_of_its_own)
+{
+    struct workspace plain = workspace_make(), w = workspace_make(), torn;
+    struct judging j = { 0 };
+
+    judge_session(&plain, &j, 2);
+    size_t judged = j.told.verdicts[VERDICT_PASS] + j.told.verdicts[VERDICT_WARNING];
+    j = (struct judging){ .second = "cpu" };
+    judge_session(&w, &j, 4);
+    check_same(&plain, &w, "accuracy_checking_result_*");
+    check_same(&plain, &w, "accuracy_checking_details_*");
+    ck_assert_uint_eq(count_matches(&plain, second_files[2]), 0);
+    ck_assert_uint_eq(count_rows(&w, second_files[0]) + count_rows(&w, second_files[2]), judged);
+
+    for (int i = 0; i < SECOND_FILES; i++) {
+        char earlier[512];
+        torn = workspace_make();
+        (void)snprintf(earlier, sizeof earlier, "%s", torn.path);
+        j = (struct judging){ .second = "cpu" };
+        judge_session(&torn, &j, 1);
+        if (i % 2) cut_file(only_match(&torn, second_files[i]), 200);
+        else append_rubbish(only_match(&torn, second_files[i]));
+        j = (struct judging){ .second = "cpu", .options.result_csv_path = earlier };
+        judge_session(&torn, &j, 2);
+        for (int k = 0; k < SECOND_FILES; k++) check_same(&w, &torn, second_files[k]);
+        check_same(&w, &torn, "accuracy_checking_result_*");
+        workspace_remove(&torn);
+    }
+    workspace_remove(&plain);
+    workspace_remove(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("judge");
@@ -714,7 +775,8 @@ int main(void)
     tcase_add_loop_test(tests, rows_are_those_of_an_offline_check, 0, 6);
     tcase_add_test(tests, files_do_not_depend_on_threads);
     tcase_add_test(tests, a_judge_may_be_closed_at_any_time);
-    tcase_add_test(tests, a_run_that_goes_on_ends_the_same);
+    tcase_add_test(tests, a_run_that_is_resumed_ends_the_same);
+    tcase_add_test(tests, a_second_device_has_rows_of_its_own);
     tcase_add_test(tests, other_ranks_have_no_rows);
     tcase_add_test(tests, lists_leave_no_rows);
     tcase_add_test(tests, bodies_that_are_no_records_stop_nothing);

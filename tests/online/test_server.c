@@ -43,7 +43,7 @@ static void check_answers(int fd, const struct capture *c, int connection)
     }
 }
 
-/* Each record goes on once. */
+/* Each record is handed over once. */
 static int records_of(const struct capture *c)
 {
     int count = 0;
@@ -219,7 +219,7 @@ END_TEST
 
 /* ---- the end of a run ------------------------------------------------------------------- */
 
-/* KILL_ to all, those that never sent anything too; then all are closed, also those that go on sending. */
+/* KILL_ to all, those that never sent anything too; then all are closed, also those that continue to send. */
 START_TEST(the_end_is_told_to_all)
 {
     struct one o;

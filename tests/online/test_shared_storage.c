@@ -140,7 +140,7 @@ START_TEST(growing_files_are_waited_for)
 }
 END_TEST
 
-/* What does not get better in five seconds goes on as it is; other records do not wait for it. */
+/* What does not get better in five seconds is handed over as it is; other records do not wait for it. */
 START_TEST(what_does_not_grow_goes_to_the_judge)
 {
     struct fixture f;

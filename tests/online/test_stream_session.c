@@ -49,8 +49,7 @@ static struct status submit(bool *taken, void *context, const struct judge_submi
     bool keeps = judge->keeps;
     pthread_mutex_unlock(&judge->mutex);
     if (!*taken) return status_ok();
-    memory_release(s->body);
-    receive_memory_give(judge->memory, s->bytes);
+    stream_store_release(judge->store, s->ticket);
     struct record_done done = { .origin = s->origin, .ticket = s->ticket };
     if (!keeps) stream_store_done(judge->store, &done);
     return status_ok();
@@ -117,8 +116,15 @@ static void start(void)
     open_all();
 }
 
+static void await_idle(void)
+{
+    for (int i = 0; i < 20000 && !stream_store_is_idle(store); i++) usleep(500);
+    ck_assert(stream_store_is_idle(store));
+}
+
 static void finish(void)
 {
+    await_idle(); /* an acknowledgement tells what is durable, not what is judged */
     close_all(true);
     ck_assert_uint_eq(count_matches(&workspace, "spool*"), 0);
     ck_assert_uint_eq(memory.used_bytes, 0);
@@ -158,12 +164,6 @@ static void await_acknowledgement(struct connection *line, uint64_t sequence)
 {
     char text[200];
     while (await(STREAM_ACK, text, line).sequence < sequence) continue;
-}
-
-static void await_idle(void)
-{
-    for (int i = 0; i < 20000 && !stream_store_is_idle(store); i++) usleep(500);
-    ck_assert(stream_store_is_idle(store));
 }
 
 /* ---- what a client sends ---------------------------------------------------------------- */
@@ -235,7 +235,7 @@ static size_t next_cut(size_t cut, size_t bytes)
     return cut < 200 || cut + 200 >= bytes || cut + step + 200 < bytes ? cut + step : bytes - 200;
 }
 
-/* The connection is lost; the client goes on from where the server says it is. */
+/* The connection is lost; the client resumes where the server says it is. */
 START_TEST(connections_are_lost_anywhere)
 {
     struct bytes whole = session_from(0, 5);
@@ -291,7 +291,7 @@ START_TEST(a_process_ends_before_it_has_judged)
     ck_assert_uint_eq(judge.count, 4);
     for (size_t i = 0; i < 4; i++) ck_assert_uint_eq(judge.sequences[i], i + 2);
 
-    /* and the client is told where to go on */
+    /* and the client is told where to resume */
     char text[200];
     line = line_open(&protocol);
     ok(line_feed(&taken, line, bytes.at, 100,
@@ -396,7 +396,7 @@ static int full_disk(enum file_operation operation, const char *path)
     return operation == FILE_WRITE && atomic_load(&disk_is_full) ? ENOSPC : 0;
 }
 
-/* While the disk is full clients are told so and nothing is acknowledged; then it goes on. */
+/* While the disk is full clients are told so and nothing is acknowledged; then it continues. */
 START_TEST(a_full_disk_makes_the_server_busy)
 {
     struct bytes bytes = session_from(0, 4);
@@ -424,6 +424,56 @@ START_TEST(a_full_disk_makes_the_server_busy)
     close_all(true);
     file_fault = NULL;
     open_all();
+    bytes_release(&bytes);
+}
+END_TEST
+
+static atomic_bool syncs_fail;
+static char failed_path[512];
+static int failing_sync(enum file_operation operation, const char *path)
+{
+    if (operation != FILE_SYNC || !strstr(path, "segment") || !atomic_load(&syncs_fail)) return 0;
+    snprintf(failed_path, sizeof failed_path, "%s", path);
+    return EIO;
+}
+
+/* A sync that has failed is final: what it may have lost is not acknowledged before it is durable elsewhere, also when
+ * its rows are written already. The files that could not be synced are not needed. */
+START_TEST(what_a_failed_sync_may_have_lost_is_written_anew)
+{
+    struct bytes bytes = session_from(0, 6);
+    char text[200];
+    size_t taken;
+
+    judge.is_full = _i;
+    close_all(true);
+    open_all();
+    file_fault = failing_sync;
+    atomic_store(&syncs_fail, true);
+    struct connection *line = line_open(&protocol);
+    ok(line_feed(&taken, line, bytes.at, bytes.count - STREAM_HEADER_BYTES, 65536));
+    await(STREAM_BUSY, text, line);
+    ck_assert_msg(strstr(text, "sync"), "%s", text);
+    protocol.woken(protocol.context);
+    struct stream_frame frame;
+    while (answer(&frame, text, line)) ck_assert_int_ne(frame.kind, STREAM_ACK);
+    atomic_store(&syncs_fail, false);
+    await_acknowledgement(line, 6);
+    line_close(line, status_error(STATUS_IO, "lost"));
+    if (!judge.is_full) {
+        await_idle();
+        check_judged(6); /* once each */
+    }
+    close_all(false);
+    file_fault = NULL;
+    ck_assert(*failed_path);
+    (void)unlink(failed_path);
+
+    judge.count = 0;
+    judge.is_full = false;
+    open_all();
+    await_idle();
+    check_judged(6);
     bytes_release(&bytes);
 }
 END_TEST
@@ -529,6 +579,7 @@ int main(void)
     tcase_add_test(cases, a_session_has_one_connection);
     tcase_add_loop_test(cases, who_breaks_the_rules_is_sent_away, 0, 7);
     tcase_add_test(cases, a_full_disk_makes_the_server_busy);
+    tcase_add_loop_test(cases, what_a_failed_sync_may_have_lost_is_written_anew, 0, 2);
     tcase_add_test(cases, training_is_stopped_where_it_asks_for_it);
     tcase_add_test(cases, memory_is_limited);
     tcase_add_test(cases, clients_can_be_seen);

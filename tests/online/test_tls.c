@@ -186,7 +186,7 @@ START_TEST(clients_are_known_by_their_certificates)
 }
 END_TEST
 
-/* Bytes that are no TLS, a handshake that stops in the middle, garbage inside: the others go on. */
+/* Bytes that are no TLS, a handshake that stops in the middle, garbage inside: the others continue. */
 START_TEST(failed_handshakes_end_only_themselves)
 {
     static const char *const greetings[] = { "GET / HTTP/1.1\r\n\r\n",

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """torch_stream_cases.py PROBE_UT [NAME ...]
 
-Our own client, in PyTorch, against `probe-ut serve`: what is recorded and judged, and that training goes on
+Our own client, in PyTorch, against `probe-ut serve`: what is recorded and judged, and that training continues
 whatever happens to the server, the network and the disk.
 """
 import csv
@@ -440,6 +440,42 @@ class Trouble(unittest.TestCase):
                     evidence += [json.loads(line) for line in file]
             self.assertGreaterEqual(len(evidence), len(names))
             self.assertFalse(os.path.exists(f"{server.out}/online_spool"))
+
+
+class SecondDevice(unittest.TestCase):
+    def files(self, server, kind):
+        with open(glob.glob(f"{server.out}/{kind}_result_*_rank0.csv")[0], encoding="utf-8-sig", newline="") as file:
+            return {row[0]: row[1:] for row in list(csv.reader(file))[1:]}
+
+    def test_msprobes_two_ways_of_comparing(self):
+        """A worker with the PyTorch of the client returns the same bits; a result that is wrong differs from them."""
+        worker = os.path.join(HERE, "../../runner/devices/worker/torch_worker.py")
+        held_to_thresholds = {"Tensor.add", "Tensor.sum", "Tensor.mul_", "Torch.abs"}
+        with open(os.path.join(HERE, "../../config/api_precision_standard.json"), encoding="utf-8") as file:
+            lists = json.load(file)["standards"]
+        listed = {name for key in ("AbsoluteThreshStandard", "BinaryCompareStandard", "ThousandthStandard") for name in lists[key]}
+        x = torch.tensor([-1.0, 2.0, -3.0])
+        tensors = [torch_stream.taken(value) for value in (x, torch.tensor([1.0, 2.0, 4.0]))]
+        texts = [torch_stream.tensor_text(x, number) for number in range(2)]
+        with Server("--backend", f"worker:{sys.executable} '{worker}' --device cpu") as server:
+            with stream(server) as probe:
+                a_step()
+                entry = f'{{"input_args":[{texts[0]}],"input_kwargs":{{}},"output":[{texts[1]}]}}'
+                probe.sender.put(torch_stream.Item("Torch.abs.0", entry, tensors, 0, 0), 60)
+            server.end()
+            judged = {name for name, verdict in server.verdicts().items() if verdict != "SKIP"}
+            two_way, three_way = self.files(server, "accuracy_checking_two_way"), self.files(server, "api_precision_compare")
+            self.assertEqual(set(two_way) | set(three_way), judged)
+            self.assertEqual(judged, set(CALLS) | {"Torch.abs.0"})
+            self.assertEqual(set(two_way), {name for name in judged if name.rsplit(".", 1)[0].split(".", 1)[1] in listed})
+            self.assertTrue(held_to_thresholds & {name.rsplit(".", 1)[0] for name in two_way})
+            self.assertIn("Functional.linear.0", three_way)
+            self.assertEqual(two_way.pop("Torch.abs.0")[0], "error")
+            self.assertEqual({row[0] for row in two_way.values()} - {"SKIP"}, {"pass"})
+            self.assertEqual({row[0] for row in three_way.values()} - {"SKIP"}, {"pass"})
+            said = server.said()
+            for name in ("accuracy_checking_two_way_result", "api_precision_compare_result"):
+                self.assertIn(name, said)
 
 
 if __name__ == "__main__":

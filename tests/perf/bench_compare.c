@@ -42,14 +42,17 @@ static void check(struct status status)
     if (status.code) stop(status.text);
 }
 
-/* The name with `round` written into its number: Torch.add.3.forward... -> Torch.add.7_3. */
+/* The name with the number of another call: Torch.add.3.forward... -> Torch.add.7003. in round 7, so that
+ * numbers grow as in a run. */
 static void append_name(struct csv_buffer *out, struct csv_text name, size_t round)
 {
     char text[512];
     size_t dots = 0, at = name.length;
     while (at && dots < 4) dots += name.bytes[--at] == '.';
-    int length = snprintf(text, sizeof text, "%.*s.%zu_%.*s", (int)at, name.bytes, round,
-                          (int)(name.length - at - 1), name.bytes + at + 1);
+    size_t number = strtoul(name.bytes + at + 1, NULL, 10), begin = at + 1;
+    while (name.bytes[begin] != '.') begin++;
+    int length = snprintf(text, sizeof text, "%.*s.%zu%.*s", (int)at, name.bytes,
+                          1000 * round + number, (int)(name.length - begin), name.bytes + begin);
     check(csv_append_cell(out, text, (size_t)length));
 }
 

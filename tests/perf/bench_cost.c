@@ -14,10 +14,10 @@
 
 #include "bench/registry.h"
 #include "cluster/calibration.h"
-#include "cluster/cost.h"
 #include "cluster/shards.h"
 #include "core/clock.h"
 #include "formats/dump_tree.h"
+#include "runner/cost.h"
 #include "runner/one_call.h"
 
 enum { ROUNDS = 7, FAMILIES_MAX = 100, CALLS_MAX = 1000000, DUMPS_MAX = 10000 };

@@ -1,10 +1,10 @@
 /* What a user waits for: whole-process wall time, processor time and peak memory of runs, and
  * the time to the first verdict.
  *
- *   bench_run PROBE_UT [DUMP.json ...] [-- OPTIONS]
+ *   bench_run [-n THREADS,...] [-r RUNS] PROBE_UT [DUMP.json ...] [-- OPTIONS]
  *
- * Each dump is run three times on one and on two threads into a temporary directory; the run with
- * the least wall time counts. The first verdict is the moment at which the result file has its
+ * Each dump is run RUNS times (3) on each number of threads (1,2) into a temporary directory; the run
+ * with the least wall time counts. The first verdict is the moment at which the result file has its
  * first row, looked at every quarter of a millisecond from the start of the process. Without
  * dumps those of tests/data are run. Build with
  * `cmake --build build/release --target perf`.
@@ -19,7 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RUNS = 3, ARGUMENTS_MAX = 40 };
+enum { ARGUMENTS_MAX = 40, THREADS_MAX = 8 };
+
+/* How each dump is run. */
+struct plan {
+    const char *program;
+    const char *threads[THREADS_MAX];
+    int n_threads, runs;
+    char *const *extra; /* further options of the program */
+    int n_extra;
+};
 
 struct measure {
     double wall_s, cpu_s, first_s;
@@ -58,8 +67,7 @@ static void remove_directory(const char *directory)
     if (system(command)) exit(1);
 }
 
-static struct measure measure_run(const char *program, const char *dump, const char *threads,
-                                  int n_extra, char *const *extra)
+static struct measure measure_run(const struct plan *plan, const char *dump, const char *threads)
 {
     struct measure m = { 0 };
     char directory[] = "/tmp/bench-run-XXXXXX";
@@ -67,17 +75,18 @@ static struct measure measure_run(const char *program, const char *dump, const c
     int status = 0;
     if (!mkdtemp(directory)) exit(1);
 
-    char *arguments[ARGUMENTS_MAX] = { (char *)program, (char *)"-api_info",
-                                       (char *)dump,    (char *)"-o",
-                                       directory,       (char *)"-n",
-                                       (char *)threads, (char *)"--no-progress" };
-    for (int i = 0; i < n_extra && 8 + i < ARGUMENTS_MAX - 1; i++) arguments[8 + i] = extra[i];
+    char *arguments[ARGUMENTS_MAX] = {
+        (char *)plan->program, (char *)"-api_info", (char *)dump,           (char *)"-o", directory,
+        (char *)"-n",          (char *)threads,     (char *)"--no-progress"
+    };
+    for (int i = 0; i < plan->n_extra && 8 + i < ARGUMENTS_MAX - 1; i++)
+        arguments[8 + i] = plan->extra[i];
     fflush(stdout);
     double begin = now_s();
     pid_t pid = fork();
     if (!pid) {
         if (!freopen("/dev/null", "w", stdout)) _exit(98);
-        execv(program, arguments);
+        execv(plan->program, arguments);
         _exit(97);
     }
     const struct timespec pause = { .tv_nsec = 250000 };
@@ -97,17 +106,17 @@ static struct measure measure_run(const char *program, const char *dump, const c
     return m;
 }
 
-static void bench(const char *program, const char *dump, int n_extra, char *const *extra)
+static void bench(const struct plan *plan, const char *dump)
 {
-    static const char *const threads[] = { "1", "2" };
-    for (int t = 0; t < 2; t++) {
+    for (int t = 0; t < plan->n_threads; t++) {
         struct measure best = { 0 };
-        for (int i = 0; i < RUNS; i++) {
-            struct measure m = measure_run(program, dump, threads[t], n_extra, extra);
+        for (int i = 0; i < plan->runs; i++) {
+            struct measure m = measure_run(plan, dump, plan->threads[t]);
             if (!i || m.wall_s < best.wall_s) best = m;
         }
-        printf("%-58s %2s %9.3f %9.3f %9.1f %9.1f%s\n", dump, threads[t], best.wall_s, best.cpu_s,
-               1000 * best.first_s, (double)best.peak_kb / 1024, best.status ? "  FAILED" : "");
+        printf("%-58s %2s %9.4f %9.4f %9.1f %9.1f%s\n", dump, plan->threads[t], best.wall_s,
+               best.cpu_s, 1000 * best.first_s, (double)best.peak_kb / 1024,
+               best.status ? "  FAILED" : "");
         fflush(stdout);
     }
 }
@@ -128,21 +137,42 @@ static void print_machine(const char *program)
     printf("%-58s %2s %9s %9s %9s %9s\n", "dump", "-n", "wall s", "cpu s", "first ms", "peak MB");
 }
 
+static _Noreturn void usage(void)
+{
+    fprintf(stderr, "usage: bench_run [-n THREADS,...] [-r RUNS] PROBE_UT [DUMP.json ...] "
+                    "[-- OPTIONS]\n");
+    exit(2);
+}
+
+static void split_threads(struct plan *plan, char *list)
+{
+    plan->n_threads = 0;
+    for (char *rest, *item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+        if (plan->n_threads == THREADS_MAX) usage();
+        plan->threads[plan->n_threads++] = item;
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const char *const bundled[] = { "tests/data/dumps/m1/L1_statistics/dump.json",
                                            "tests/data/dumps/m2/L1_statistics/dump.json",
                                            "tests/data/dumps/m3/L1_statistics/dump.json" };
-    if (argc < 2) {
-        fprintf(stderr, "usage: bench_run PROBE_UT [DUMP.json ...] [-- OPTIONS]\n");
-        return 2;
+    struct plan plan = { .threads = { "1", "2" }, .n_threads = 2, .runs = 3 };
+    int at = 1;
+    for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
+        if (!strcmp(argv[at], "-n")) split_threads(&plan, argv[at + 1]);
+        else if (!strcmp(argv[at], "-r")) plan.runs = atoi(argv[at + 1]);
+        else usage();
     }
-    int last = 2;
+    if (at >= argc || plan.runs < 1) usage();
+    plan.program = argv[at++];
+    int last = at;
     while (last < argc && strcmp(argv[last], "--")) last++;
-    char *const *extra = last < argc ? argv + last + 1 : argv + argc;
-    int n_extra = last < argc ? argc - last - 1 : 0;
-    print_machine(argv[1]);
-    for (int i = 2; i < last; i++) bench(argv[1], argv[i], n_extra, extra);
-    for (int i = 0; last == 2 && i < 3; i++) bench(argv[1], bundled[i], n_extra, extra);
+    plan.extra = last < argc ? argv + last + 1 : argv + argc;
+    plan.n_extra = last < argc ? argc - last - 1 : 0;
+    print_machine(plan.program);
+    for (int i = at; i < last; i++) bench(&plan, argv[i]);
+    for (int i = 0; last == at && i < 3; i++) bench(&plan, bundled[i]);
     return 0;
 }

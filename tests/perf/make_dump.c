@@ -1,17 +1,24 @@
-/* Dumps for measurements, made up from the structure of real ones, with statistics and no data.
+/* Dumps for measurements, made up from the structure of real ones.
  *
  *   make_dump gpt2 [LAYERS HIDDEN SEQUENCE BATCH HEADS VOCABULARY]  > dump.json
+ *   make_dump convnet  > dump.json
  *   make_dump calls N  > dump.json
+ *   make_dump tensors MEGABYTES DIRECTORY  > DIRECTORY/dump.json
  *
  * gpt2: one training step of a GPT-2-like decoder, every API call with its backward, as the
  * dumper records it: 4 layers of 768, sequence 256, batch 2, 12 heads, 8192 words by default,
- * which is 110 GFLOP forward and backward. calls: N small calls of mixed APIs.
+ * which is 110 GFLOP forward and backward. convnet: 45 calls of a small convolutional network with
+ * group_norm, with their backward. calls: N small calls of mixed APIs. These hold statistics and no data.
+ * tensors: calls of float32 tensors of 4 MB, whose elements are files of DIRECTORY/dump_tensor_data.
  */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "formats/pt.h"
 
 enum { TEXT_BYTES = 8192, APIS_MAX = 64 };
 
@@ -223,33 +230,156 @@ static void decoder(const struct model *m)
          F32(-.002, 0, tokens, m->words));
 }
 
+/* ---- the convolutional network ---------------------------------------------------------- */
+
+enum { IMAGES = 2, CHANNELS = 24, SIDE = 16, GROUPS = 8, BLOCKS = 10, CLASSES = 10 };
+
+static const char *images(double lo, double hi)
+{
+    return F32(lo, hi, IMAGES, CHANNELS, SIDE, SIDE);
+}
+
+static const char *pair(int value) { return format("[%s, %s]", integer(value), integer(value)); }
+
+/* conv2d, group_norm, silu and the addition of the block's input. */
+static void block(void)
+{
+    const char *weight = F32(-.07, .07, CHANNELS, CHANNELS, 3, 3), *cotangent = images(-.1, .1),
+               *scale = F32(.9, 1.1, CHANNELS), *shift = F32(-.1, .1, CHANNELS);
+    call("Functional.conv2d",
+         join(join(images(-3, 3), join(weight, "null")),
+              join(join(pair(1), pair(1)), join(pair(1), integer(1)))),
+         "", images(-4, 4), cotangent, join(images(-.1, .1), join(weight, "null")));
+    call("Functional.group_norm",
+         join(join(images(-4, 4), integer(GROUPS)),
+              join(join(scale, shift), "{\"type\": \"float\", \"value\": 1e-05}")),
+         "", images(-3, 3), join(cotangent, "null, null"),
+         join(images(-.1, .1), join(scale, shift)));
+    call("Functional.silu", images(-3, 3), "", images(-.3, 3), cotangent, images(-.1, .1));
+    call("Tensor.__add__", join(images(-3, 3), images(-.3, 3)), "", images(-3, 5), cotangent,
+         join(cotangent, cotangent));
+}
+
+static void convnet(void)
+{
+    const char *pooled = F32(-1, 1, IMAGES, CHANNELS, 1, 1), *flat = F32(-1, 1, IMAGES, CHANNELS),
+               *weight = F32(-.2, .2, CLASSES, CHANNELS), *bias = F32(-.2, .2, CLASSES),
+               *scores = F32(-2, 2, IMAGES, CLASSES);
+    for (int i = 0; i < BLOCKS; i++) block();
+    call("Functional.relu", images(-3, 5), "", images(0, 5), images(-.1, .1), images(-.1, .1));
+    call("Functional.adaptive_avg_pool2d", join(images(0, 5), pair(1)), "", pooled, pooled,
+         images(-.1, .1));
+    call("Torch.flatten", join(pooled, integer(1)), "", flat, flat, pooled);
+    call("Functional.linear", join(flat, join(weight, bias)), "", scores, scores,
+         join(flat, join(weight, bias)));
+    call("Functional.cross_entropy", join(scores, I64(0, CLASSES - 1, IMAGES)), "",
+         tensor("float32", 2.2, 2.4, true, 0, NULL), tensor("float32", 1, 1, false, 0, NULL),
+         scores);
+}
+
 /* ---- many calls ------------------------------------------------------------------------- */
+
+static const char *const binary[] = { "Tensor.__add__", "Tensor.__mul__", "Torch.sub",
+                                      "Torch.div" };
 
 static void many_calls(long count)
 {
-    static const char *const binary[] = { "Tensor.__add__", "Tensor.__mul__", "Torch.sub",
-                                          "Torch.div" };
     for (long i = 0; i < count; i++) {
         const char *x = F32(-2, 2, 4, 8), *y = F32(1, 3, 4, 8);
         call(binary[i % 4], join(x, y), "", x, x, join(x, y));
     }
 }
 
+/* ---- recorded tensors ------------------------------------------------------------------- */
+
+enum { STORED_ROWS = 1024, STORED_COLUMNS = 1024, STORED = STORED_ROWS * STORED_COLUMNS };
+
+static void stop(const char *what)
+{
+    fprintf(stderr, "make_dump: %s\n", what);
+    exit(1);
+}
+
+/* Write elements as a file of the dump; their record. */
+static const char *stored(const char *directory, const char *name, float *elements)
+{
+    static const int64_t shape[] = { STORED_ROWS, STORED_COLUMNS };
+    struct arena arena = { 0 };
+    struct tensor data;
+    const char *path = format("%s/dump_tensor_data/%s", directory, name);
+    tensor_wrap(&data, elements, DT_F32, 2, shape);
+    struct status status = pt_write(path, &data, &arena);
+    if (status.code) stop(status.text);
+    arena_release(&arena);
+    const char *record = F32(-2, 4, STORED_ROWS, STORED_COLUMNS);
+    return format("%.*s, \"data_name\": \"%s\"}", (int)strlen(record) - 1, record, name);
+}
+
+static void fill(float *elements, float low, float high)
+{
+    static uint32_t state = 1;
+    for (int i = 0; i < STORED; i++) {
+        state = state * 1664525 + 1013904223;
+        elements[i] = low + (high - low) * (float)(state >> 8) * 0x1p-24f;
+    }
+}
+
+static float apply(int operation, float x, float y)
+{
+    switch (operation) {
+    case 0: return x + y;
+    case 1: return x * y;
+    case 2: return x - y;
+    default: return x / y;
+    }
+}
+
+static void stored_calls(long megabytes, const char *directory)
+{
+    float *x = malloc(STORED * sizeof *x), *y = malloc(STORED * sizeof *y),
+          *z = malloc(STORED * sizeof *z);
+    if (!x || !y || !z) stop("no memory");
+    (void)mkdir(directory, 0750);
+    (void)mkdir(format("%s/dump_tensor_data", directory), 0750);
+    for (long i = 0; i * 3 * (long)(STORED * sizeof *x) < megabytes * 1000000; i++) {
+        const char *api = binary[i % 4];
+        fill(x, -2, 2);
+        fill(y, 1, 3);
+        for (int k = 0; k < STORED; k++) z[k] = apply((int)(i % 4), x[k], y[k]);
+        const char *name = format("%s.%ld.forward", api, i / 4);
+        const char *left = stored(directory, format("%s.input.0.pt", name), x),
+                   *right = stored(directory, format("%s.input.1.pt", name), y),
+                   *result = stored(directory, format("%s.output.0.pt", name), z);
+        call(api, join(left, right), "", result, "", NULL);
+    }
+    free(x);
+    free(y);
+    free(z);
+}
+
 int main(int argc, char **argv)
 {
     struct model m = { 4, 768, 256, 2, 12, 8192 };
     int *sizes[] = { &m.layers, &m.hidden, &m.sequence, &m.batch, &m.heads, &m.words };
-    bool gpt2 = argc >= 2 && !strcmp(argv[1], "gpt2");
-    if (!gpt2 && !(argc == 3 && !strcmp(argv[1], "calls"))) {
+    const char *kind = argc >= 2 ? argv[1] : "";
+    bool gpt2 = !strcmp(kind, "gpt2"), network = !strcmp(kind, "convnet") && argc == 2,
+         calls = !strcmp(kind, "calls") && argc == 3, data = !strcmp(kind, "tensors") && argc == 4;
+    if (!gpt2 && !network && !calls && !data) {
         fprintf(stderr, "usage: make_dump gpt2 [LAYERS HIDDEN SEQUENCE BATCH HEADS VOCABULARY]\n"
-                        "       make_dump calls N\n");
+                        "       make_dump convnet\n"
+                        "       make_dump calls N\n"
+                        "       make_dump tensors MEGABYTES DIRECTORY\n");
         return 2;
     }
-    printf("{\"task\": \"statistics\", \"level\": \"L1\", \"framework\": \"pytorch\", "
-           "\"dump_data_dir\": null, \"data\": {");
+    printf(
+        "{\"task\": \"%s\", \"level\": \"L1\", \"framework\": \"pytorch\", \"dump_data_dir\": %s, "
+        "\"data\": {",
+        data ? "tensor" : "statistics", data ? "\"dump_tensor_data\"" : "null");
     for (int i = 2; gpt2 && i < argc && i < 8; i++) *sizes[i - 2] = atoi(argv[i]);
     if (gpt2) decoder(&m);
-    else many_calls(atol(argv[2]));
+    if (network) convnet();
+    if (calls) many_calls(atol(argv[2]));
+    if (data) stored_calls(atol(argv[2]), argv[3]);
     printf("\n}}\n");
     return ferror(stdout) ? 1 : 0;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/arithmetic/blas.h"
 #include "bench/arithmetic/vector_math.h"
 #include "bench/bench.h"
 #include "bench/call/call.h"
@@ -115,7 +116,7 @@ static inline void print_machine(void)
     file = fopen("/proc/loadavg", "r");
     if (file && fscanf(file, "%lf", &load) != 1) load = 0;
     if (file) fclose(file);
-    printf("%s; BLAS core %s; vector width %d; load %.1f\n", model, openblas_get_corename(),
+    printf("%s; BLAS core %s; vector width %d; load %.1f\n", model, blas_core(),
            vector_math_width(), load);
 }
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "core/clock.h"
-#include "core/memory.h"
 #include "online/server.h"
 #include "online/stream_record.h"
 #include "online/stream_session.h"
@@ -45,8 +44,7 @@ static struct status submit(bool *taken, void *context, const struct judge_submi
     struct status status = s->decode(&record, &sink->arena, s->body, s->bytes, s->origin.session);
     if (status.code) printf("%s\n", status.text);
     else if (sink->print) print_record(&record);
-    memory_release(s->body);
-    receive_memory_give(&sink->memory, s->bytes);
+    stream_store_release(sink->store, s->ticket);
     stream_store_done(sink->store, &done);
     *taken = true;
     return status_ok();

@@ -5,8 +5,8 @@
  * A dump of CALLS small calls: elementwise ones, and one in ten in double precision, whose
  * references are refined in balls (the caches of Arb and MPFR). The resident memory of the
  * process in the last tenth of the rows may not be above that of the second tenth by more than
- * GROWTH_BYTES, its peak not above the size of the dump when that is at least DUMP_BYTES, and the
- * second half of the rows may not take more than LINEAR times the first.
+ * GROWTH_BYTES, and its peak not above the size of the dump when that is at least DUMP_BYTES. How
+ * long the second half took beside the first is printed; it decides nothing.
  *
  *   memory budget PROGRAM [API ...]
  *
@@ -40,7 +40,6 @@ enum {
     LARGE_CALLS = 32,
     NO_VERDICT = 5 /* exit status of a run that judged nothing */
 };
-#define LINEAR 1.5
 
 static char directory[PATH_BYTES];
 
@@ -251,7 +250,6 @@ static void growth(const char *program, long calls, int n_extra, char *const *ex
         fail("resident memory grew by %.1f MB", (double)(late - early) / 1e6);
     if (dump_bytes >= DUMP_BYTES && (uint64_t)usage.ru_maxrss * 1024 > dump_bytes)
         fail("the peak is above the dump's own size");
-    if (ratio > LINEAR) fail("the second half took %.2f times the first", ratio);
 }
 
 /* ---- the budget ------------------------------------------------------------------------- */

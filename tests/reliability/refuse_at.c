@@ -2,8 +2,8 @@
  * PROBE_REFUSE_COUNT requests (1 by default) get nothing, whoever asks: the program, its libraries
  * or the C library.
  *
- * Requests count from the entry of the program on: what the libraries do while they are loaded is
- * not the program's. With PROBE_COUNT_FILE set, their number is written there at the end.
+ * Requests count from the entry of the program on, and not in dlopen: what the libraries do while they are
+ * loaded is not the program's. With PROBE_COUNT_FILE set, their number is written there at the end.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -58,6 +58,15 @@ static bool is_refused(void)
     if (!first || number < first || number > last) return false;
     errno = ENOMEM;
     return true;
+}
+
+void *dlopen(const char *name, int flags)
+{
+    __typeof__(&dlopen) next = (__typeof__(&dlopen))dlsym(RTLD_NEXT, "dlopen");
+    bool counted = atomic_exchange(&started, false);
+    void *library = next(name, flags);
+    atomic_store(&started, counted);
+    return library;
 }
 
 void *malloc(size_t bytes) { return is_refused() ? NULL : __libc_malloc(bytes); }

@@ -41,7 +41,7 @@ static struct device *open_with(const char *program, const char *arguments,
 
 static struct device *open_worker(const char *program, const char *arguments)
 {
-    return open_with(program, arguments, (struct device_options){ .case_timeout_s = 0.5 });
+    return open_with(program, arguments, (struct device_options){ .case_timeout_s = 3 });
 }
 
 static void open_peer(void)
@@ -223,7 +223,7 @@ static const struct {
     { "crash", STATUS_DEVICE, "device crashed: SIGSEGV in Torch.crash.0: about to crash" },
     { "exit", STATUS_DEVICE,
       "device exited with status 5 in Torch.exit.0: ValueError: 3 is not a dtype" },
-    { "hang", STATUS_DEVICE, "device hung for 0.5 s in Torch.hang.0" },
+    { "hang", STATUS_DEVICE, "device hung for 3 s in Torch.hang.0" },
     { "close", STATUS_DEVICE, "device crashed: SIGKILL in Torch.close.0" },
     { "killed", STATUS_DEVICE, "device crashed: SIGKILL in Torch.killed.0" },
     { "garbage", STATUS_DEVICE, "the worker's reply: not JSON: {\"run\":" },
@@ -493,7 +493,7 @@ START_TEST(signals_change_nothing)
                          2000000);
     }
     struct api_case hang = make_case(&arena, "Torch", "hang", list_value(&arena, 0));
-    ck_assert_str_eq(run(&r, &hang, false).text, "device hung for 0.5 s in Torch.hang.0");
+    ck_assert_str_eq(run(&r, &hang, false).text, "device hung for 3 s in Torch.hang.0");
     ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
     ck_assert_int_eq(sigaction(SIGALRM, &before, NULL), 0);
     patient->class->close(patient);

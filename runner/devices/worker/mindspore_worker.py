@@ -116,7 +116,7 @@ class MindSpore:
             raise Refusal(f"this worker does not pass tensors of {name}")
         count = elements(shape)
         if count:
-            memory.at_least(record["offset"])
+            memory.at_least(record["offset"] + count * numpy.dtype(stored).itemsize)
             array = numpy.frombuffer(memory.map, stored, count, record["offset"]).copy().reshape(shape)
         else:
             array = numpy.empty(shape, stored)

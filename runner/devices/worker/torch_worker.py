@@ -20,6 +20,8 @@ exception's text. An accelerator whose context is lost says so and asks to be re
 """
 
 import contextlib
+import functools
+import math
 import os
 import sys
 import zlib
@@ -28,7 +30,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 import torch  # noqa: E402
 
-from worker_protocol import Refusal, elements, serve  # noqa: E402
+from worker_protocol import Refusal, serve  # noqa: E402
 
 # What the texts of lost contexts have in common. After one of these every call would fail.
 LOST_CONTEXT = ("CUDA error", "device-side assert", "CUBLAS_STATUS_EXECUTION_FAILED",
@@ -77,20 +79,24 @@ class Torch:
 
     def seed(self, name):
         seed = zlib.crc32(name.encode())
+        if self.kind == "cpu":
+            # torch.manual_seed leaves a note, with the stack, for every accelerator that is not there.
+            torch.default_generator.manual_seed(seed)
+            return
         torch.manual_seed(seed)
         if self.kind == "npu":
             torch.npu.manual_seed(seed)
 
     def running(self, request):
-        dtype = dtype_of(request["autocast"]) if request["autocast"] else None
+        gradients = torch.set_grad_enabled(request["gradients"])
+        if not request["autocast"]:
+            return gradients
         stack = contextlib.ExitStack()
-        stack.enter_context(torch.set_grad_enabled(request["gradients"]))
-        stack.enter_context(self.autocast(dtype))
+        stack.enter_context(gradients)
+        stack.enter_context(self.autocast(dtype_of(request["autocast"])))
         return stack
 
     def autocast(self, dtype):
-        if dtype is None:
-            return contextlib.nullcontext()
         try:
             if self.kind == "npu":
                 return torch.npu.amp.autocast(dtype=dtype)
@@ -108,14 +114,15 @@ class Torch:
 
     def read(self, memory, record, wanted):
         """The tensor that is passed, and the leaf that gets its gradient if it has one."""
-        dtype, count = dtype_of(record["dtype"]), elements(record["shape"])
+        dtype, shape = dtype_of(record["dtype"]), record["shape"]
+        count = math.prod(shape)
         if count == 0:
-            data = torch.empty(record["shape"], dtype=dtype)
+            data = torch.empty(shape, dtype=dtype)
         else:
-            memory.at_least(record["offset"])
+            memory.at_least(record["offset"] + count * bytes_of(dtype))
             data = torch.frombuffer(memory.map, dtype=dtype, count=count, offset=record["offset"])
-            data = data.clone().reshape(record["shape"])
-        leaf = data.to(self.torch)
+            data = data.clone().view(shape)
+        leaf = data if self.kind == "cpu" else data.to(self.torch)
         wanted = wanted and (leaf.is_floating_point() or leaf.is_complex())
         if not wanted:
             return leaf, leaf, False
@@ -127,15 +134,14 @@ class Torch:
         tensor = value.detach()
         if tensor.is_sparse:
             tensor = tensor.to_dense()
-        tensor = tensor.resolve_conj().resolve_neg().to("cpu").contiguous()
         if tensor.is_quantized:
             raise Refusal("quantized outputs cannot be compared")
-        size = tensor.numel() * tensor.element_size()
-        offset = memory.reserve(size)
-        if size:
-            place = torch.frombuffer(memory.map, dtype=tensor.dtype, count=tensor.numel(), offset=offset)
-            place.copy_(tensor.reshape(-1))
-        return {"dtype": str(tensor.dtype), "shape": list(tensor.shape), "offset": offset}
+        dtype, shape, count = tensor.dtype, list(tensor.shape), tensor.numel()
+        offset = memory.reserve(count * bytes_of(dtype))
+        if count:
+            place = torch.frombuffer(memory.map, dtype=dtype, count=count, offset=offset)
+            place.view(shape).copy_(tensor)
+        return {"dtype": name_of(dtype), "shape": shape, "offset": offset}
 
     def is_tensor(self, value):
         return isinstance(value, torch.Tensor)
@@ -167,6 +173,17 @@ class Torch:
         return isinstance(error, RuntimeError) and any(words in text for words in LOST_CONTEXT)
 
 
+@functools.lru_cache(maxsize=None)
+def bytes_of(dtype):
+    return torch.empty(0, dtype=dtype).element_size()
+
+
+@functools.lru_cache(maxsize=None)
+def name_of(dtype):
+    return str(dtype)
+
+
+@functools.lru_cache(maxsize=None)
 def dtype_of(name):
     dtype = getattr(torch, name.split(".")[-1], None)
     if not isinstance(dtype, torch.dtype):
@@ -195,6 +212,7 @@ def namespaces(kind):
     raise Refusal(f"this worker does not run {kind} APIs")
 
 
+@functools.lru_cache(maxsize=4096)
 def functions(kind, name):
     """Candidates in the order in which they are tried."""
     found = []

@@ -43,6 +43,9 @@ class Memory:
         self.next = 0
 
     def at_least(self, size):
+        """Map the first `size` bytes, and what else there is."""
+        if size <= self.size:
+            return
         length = os.fstat(self.file).st_size
         if length < size:
             os.ftruncate(self.file, size)
@@ -183,8 +186,10 @@ def serve(about, devices, open_framework):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
 
+    encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
     def answer(message):
-        answers.write(json.dumps(message, allow_nan=False) + "\n")
+        answers.write(encode(message) + "\n")
         answers.flush()
 
     memory = framework = None

@@ -1,13 +1,13 @@
 /* Estimates against what defines them: products are counted from shapes by hand, and quotients of estimates
  * from those. How good the figures are is measured (tests/perf/bench_cost.c). */
-#include "cluster/cost.h"
+#include "runner/cost.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench/registry.h"
-#include "cluster/cost_classes.h"
+#include "runner/cost_classes.h"
 #include "support/suite.h"
 
 enum { MOST_TENSORS = 4 };
@@ -245,7 +245,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cluster/cost");
+    Suite *suite = suite_create("cost");
     TCase *cases = tcase_create("estimates");
     tcase_add_test(cases, nearly_every_row_has_a_class);
     tcase_add_test(cases, products_of_matrices_are_counted);

@@ -5,8 +5,8 @@
  * ten percent; a single call may be off by a factor of three, because how many elements need a closer
  * reference depends on the data.
  */
-#ifndef PROBE_CLUSTER_COST_H
-#define PROBE_CLUSTER_COST_H
+#ifndef PROBE_RUNNER_COST_H
+#define PROBE_RUNNER_COST_H
 
 #include "core/arena.h"
 #include "core/case.h"

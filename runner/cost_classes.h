@@ -1,7 +1,7 @@
 /* What the rows of the catalogue cost: a class for each family, and classes of their own for the rows
  * of a family that cost several times more or less than the others. */
-#ifndef PROBE_CLUSTER_COST_CLASSES_H
-#define PROBE_CLUSTER_COST_CLASSES_H
+#ifndef PROBE_RUNNER_COST_CLASSES_H
+#define PROBE_RUNNER_COST_CLASSES_H
 
 #include "bench/registry.h"
 

@@ -1,14 +1,14 @@
 /* A fixed time for the call, a time for each element, and a time for each unit of the work that its class
- * is about (cluster/cost_classes.h). */
-#include "cluster/cost.h"
+ * is about (runner/cost_classes.h). */
+#include "runner/cost.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench/bench.h"
-#include "cluster/cost_classes.h"
 #include "core/memory.h"
+#include "runner/cost_classes.h"
 
 enum { OPERANDS = 3 }; /* tensor arguments whose shapes decide */
 

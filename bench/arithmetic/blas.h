@@ -1,0 +1,49 @@
+/* OpenBLAS, loaded when the program runs and not by the dynamic linker: its pool of threads starts while it is
+ * loaded, one a core, and these spin for some 26 ms each though the program, whose own threads call it side by
+ * side, never gives them work. docs/dependencies.md has the figures. */
+#ifndef PROBE_BENCH_ARITHMETIC_BLAS_H
+#define PROBE_BENCH_ARITHMETIC_BLAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cblas.h>
+
+#include "core/status.h"
+
+/* LAPACK, which has no header of its own in the package of OpenBLAS. */
+void dsyevd_(const char *job, const char *triangle, const int *n, double *a, const int *lda,
+             double *values, double *work, const int *work_length, int *integers,
+             const int *integer_length, int *info, size_t, size_t);
+void dgesdd_(const char *job, const int *m, const int *n, double *a, const int *lda, double *values,
+             double *u, const int *ldu, double *vt, const int *ldvt, double *work,
+             const int *work_length, int *integers, int *info, size_t);
+void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
+             const int *work_length, int *info);
+void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,
+             double *work, const int *work_length, int *info);
+
+/* What the program uses of it, under the names of its headers. */
+struct blas {
+    __typeof__(cblas_dgemm) *dgemm;
+    __typeof__(cblas_sgemm) *sgemm;
+    __typeof__(dsyevd_) *dsyevd;
+    __typeof__(dgesdd_) *dgesdd;
+    __typeof__(dgeqrf_) *dgeqrf;
+    __typeof__(dorgqr_) *dorgqr;
+};
+
+/* Load it, held to one thread; again: nothing but the result of the first time. The environment has a variable
+ * more meanwhile, so call it while there is one thread. */
+struct status blas_load(void);
+
+/* The loaded library; one that was not loaded is, and must be there. */
+const struct blas *blas(void);
+
+/* Name of the kernels in use ("SkylakeX", "Haswell"). */
+const char *blas_core(void);
+
+/* Is it the build whose threads are OpenMP's? */
+bool blas_is_openmp(void);
+
+#endif

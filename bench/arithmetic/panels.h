@@ -1,0 +1,38 @@
+/* Matrix products in panels of the inner dimension: PANEL terms of every dot product at a time, from factors of
+ * any real dtype, of which one panel at a time is converted to double.
+ *
+ * Bound. A panel's sum S of at most w = min(k, PANEL) exact terms x has, for any order of summation and any use of FMA,
+ * |fl(S) - S| <= gamma_w sum|x| (Higham, Accuracy and Stability, 3.1). The p = ceil(k / PANEL) sums are added one
+ * after the other, the first to nothing: a term passes through w + p - 1 roundings at most, so the whole is off by
+ * gamma_(w+p-1) |a| |b| with the norms of the lines (Cauchy and Schwarz). One gamma_k over all terms is 5.7 times
+ * that at k = 1024 and 20 times at 3072.
+ *
+ * A panel's sum is added to C by dgemm itself (beta = 1), which is what OpenBLAS does: its kernels accumulate a
+ * block of at least 128 terms from zero, multiply by alpha, which is known no earlier, and add the product to C.
+ * tests/bench/test_products.c holds every kernel that the processor has against it.
+ */
+#ifndef PROBE_BENCH_ARITHMETIC_PANELS_H
+#define PROBE_BENCH_ARITHMETIC_PANELS_H
+
+#include "bench/arithmetic/dot.h"
+
+enum { PANEL = 128 };
+
+/* How many roundings a term of a product in panels passes through at most, w + p. */
+double panels_roundings(size_t k);
+
+/* value = A B, dense, a.lines x b.lines. */
+struct panels {
+    double *value;
+    struct factor a, b;
+    size_t k; /* above 0 */
+    /* Set: upper bounds of the 2-norms of the lines, not finite where a line has something that is not, or a
+     * square that is not. */
+    double *norm_a, *norm_b;
+};
+
+/* `scratch` has panels_scratch(p) elements. */
+void panels_multiply(double *scratch, const struct panels *p);
+size_t panels_scratch(const struct panels *p);
+
+#endif

@@ -1,0 +1,187 @@
+/* Boxes in torch_npu: how far they overlap, and coordinates coded against anchors; by their documentation (op-plugin,
+ * docs/context) and its examples. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/call/dimensions.h"
+#include "bench/call/op.h"
+#include "bench/ops/operands.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/unary.h"
+#include "bench/primitives/view.h"
+
+/* ---- pairs of boxes ----------------------------------------------------------------------------------------- */
+
+static struct node *larger(struct tape *tape, struct node *a, struct node *b)
+{
+    return node_select(tape, node_compare(tape, COMPARE_GE, a, b), a, b);
+}
+
+static struct node *smaller(struct tape *tape, struct node *a, struct node *b)
+{
+    return node_select(tape, node_compare(tape, COMPARE_LE, a, b), a, b);
+}
+
+/* The corners and extents of boxes in both directions, each (n, 1) or (1, n). */
+struct corners {
+    struct node *low[2], *high[2], *size[2];
+};
+
+/* Coordinate `k` of boxes (n, 4) as a column, or as a row. */
+static struct node *coordinate(struct tape *tape, struct node *boxes, int k, bool column)
+{
+    int64_t n = boxes->shape[0], shape[2] = { column ? n : 1, column ? 1 : n };
+    return node_reshape(tape, node_slice(tape, boxes, 1, k, 1, 1), 2, shape);
+}
+
+/* Of boxes [x1, y1, x2, y2]. */
+static struct corners corners_of(struct tape *tape, struct node *boxes, bool column)
+{
+    struct corners c;
+    for (int d = 0; d < 2; d++) {
+        c.low[d] = coordinate(tape, boxes, d, column);
+        c.high[d] = coordinate(tape, boxes, d + 2, column);
+        c.size[d] = node_subtract(tape, c.high[d], c.low[d]);
+    }
+    return c;
+}
+
+/* The extent that two intervals share, 0 where they do not meet. */
+static struct node *shared(struct tape *tape, const struct corners *a, const struct corners *b,
+                           int d)
+{
+    return node_positive_part(tape, node_subtract(tape, smaller(tape, a->high[d], b->high[d]),
+                                                  larger(tape, a->low[d], b->low[d])));
+}
+
+static struct node *area(struct tape *tape, const struct corners *c)
+{
+    return node_multiply(tape, c->size[0], c->size[1]);
+}
+
+/* What the overlap is divided by: the union, or (mode 1) the area of the second box. */
+static struct node *whole(struct tape *tape, const struct corners *a, const struct corners *b,
+                          struct node *overlap, int64_t mode)
+{
+    if (mode == 1) return area(tape, b);
+    return node_subtract(tape, node_add(tape, area(tape, a), area(tape, b)), overlap);
+}
+
+static bool are_boxes(struct call *call, const struct node *x, const char *name)
+{
+    return call_require(call, x->rank == 2 && !x->integer && !x->imaginary && x->shape[1] == 4,
+                        "%s is a matrix of boxes with four numbers each", name);
+}
+
+/* overlap / (union + 0.001) of every ground truth (rows) with every box (columns); detail 1: 0.001 above, too. */
+static void iou(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *boxes = call_tensor(call, "bboxes"), *truth = call_tensor(call, "gtboxes");
+    int64_t mode = call_int(call, "mode");
+    if (!are_boxes(call, boxes, "bboxes") || !are_boxes(call, truth, "gtboxes") ||
+        !call_require(call, mode == 0 || mode == 1, "the mode is 0 (union) or 1 (ground truth)"))
+        return;
+    struct corners a = corners_of(tape, boxes, false), b = corners_of(tape, truth, true);
+    struct node *overlap = node_multiply(tape, shared(tape, &a, &b, 0), shared(tape, &a, &b, 1));
+    struct node *below = node_offset(tape, whole(tape, &a, &b, overlap, mode), 0.001);
+    if (call->op->detail) overlap = node_offset(tape, overlap, 0.001);
+    call_return_typed(call, node_divide(tape, overlap, below), boxes->dtype);
+}
+
+/* ---- coded against anchors ------------------------------------------------------------------------------------ */
+
+static const char *const means[4] = { "means0", "means1", "means2", "means3" };
+static const char *const stds[4] = { "stds0", "stds1", "stds2", "stds3" };
+
+static struct node *joined(struct tape *tape, struct node *const *parts)
+{
+    return node_concatenate(tape, (struct node *[]){ parts[0], parts[1], parts[2], parts[3] }, 4,
+                            1);
+}
+
+/* Centre and extent of boxes [x1, y1, x2, y2] whose corners are pixels that belong to them. */
+static void centre_of(struct tape *tape, struct node *boxes, int d, struct node **centre,
+                      struct node **size)
+{
+    struct node *low = coordinate(tape, boxes, d, true),
+                *high = coordinate(tape, boxes, d + 2, true);
+    *centre = node_scale(tape, node_add(tape, low, high), 0.5);
+    *size = node_offset(tape, node_subtract(tape, high, low), 1);
+}
+
+/* ((centre difference / anchor extent, log of the ratio of extents) - mean) / std. */
+static void bounding_box_encode(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *anchors = call_tensor(call, "anchor_box"),
+                *truth = call_tensor(call, "ground_truth_box"), *delta[4];
+    if (!are_boxes(call, anchors, "anchor_box") || !are_boxes(call, truth, "ground_truth_box") ||
+        !call_require(call, anchors->shape[0] == truth->shape[0],
+                      "as many anchors as ground truths are needed"))
+        return;
+    for (int d = 0; d < 2; d++) {
+        struct node *from, *to, *size, *wanted;
+        centre_of(tape, anchors, d, &from, &size);
+        centre_of(tape, truth, d, &to, &wanted);
+        delta[d] = node_divide(tape, node_subtract(tape, to, from), size);
+        delta[d + 2] = node_apply(tape, "log", node_divide(tape, wanted, size));
+    }
+    for (int k = 0; k < 4; k++)
+        delta[k] = node_divide(tape, node_offset(tape, delta[k], -call_real(call, means[k])),
+                               node_scalar(tape, call_real(call, stds[k])));
+    call_return_typed(call, joined(tape, delta), anchors->dtype);
+}
+
+static struct node *clamped(struct tape *tape, struct node *x, double low, double high)
+{
+    return larger(tape, smaller(tape, x, node_scalar(tape, high)), node_scalar(tape, low));
+}
+
+/* The inverse, the extents' logarithms no larger than wh_ratio_clip's and the corners within the image. */
+static void bounding_box_decode(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *rois = call_tensor(call, "rois"), *deltas = call_tensor(call, "deltas"),
+                *corner[4];
+    int64_t image[2];
+    double clip = fabs(log(call_real(call, "wh_ratio_clip")));
+    if (!are_boxes(call, rois, "rois") || !are_boxes(call, deltas, "deltas") ||
+        !call_require(call, rois->shape[0] == deltas->shape[0],
+                      "as many rois as deltas are needed") ||
+        !call_require(call,
+                      call_ints(call, "max_shape", image, 2) == 2 && clip >= 0 && isfinite(clip),
+                      "max_shape is the height and width of the image, wh_ratio_clip positive"))
+        return;
+    for (int d = 0; d < 2; d++) {
+        struct node *centre, *size, *shift[2];
+        centre_of(tape, rois, d, &centre, &size);
+        for (int k = 0; k < 2; k++)
+            shift[k] = node_offset(tape,
+                                   node_scale(tape, coordinate(tape, deltas, d + 2 * k, true),
+                                              call_real(call, stds[d + 2 * k])),
+                                   call_real(call, means[d + 2 * k]));
+        struct node *wide = node_multiply(
+            tape, size, node_apply(tape, "exp", clamped(tape, shift[1], -clip, clip)));
+        struct node *middle = node_add(tape, centre, node_multiply(tape, size, shift[0]));
+        struct node *half = node_offset(tape, node_scale(tape, wide, 0.5), -0.5);
+        double most = (double)(image[1 - d] - 1);
+        corner[d] = clamped(tape, node_subtract(tape, middle, half), 0, most);
+        corner[d + 2] = clamped(tape, node_add(tape, middle, half), 0, most);
+    }
+    call_return_typed(call, joined(tape, corner), rois->dtype);
+}
+
+/* clang-format off */
+#define CODED "float means0, float means1, float means2, float means3, float stds0, float stds1, float stds2, float stds3"
+const struct op ops_boxes[] = {
+    { "npu_iou", NPU, "(Tensor bboxes, Tensor gtboxes, int mode=0)", iou, OP_NO_GRADIENT, 1, NULL },
+    { "npu_ptiou", NPU, "(Tensor bboxes, Tensor gtboxes, int mode=0)", iou, OP_NO_GRADIENT, 0, NULL },
+    { "npu_bounding_box_encode", NPU, "(Tensor anchor_box, Tensor ground_truth_box, " CODED ")", bounding_box_encode, OP_NO_GRADIENT, 0, NULL },
+    { "npu_bounding_box_decode", NPU, "(Tensor rois, Tensor deltas, " CODED ", int[] max_shape, float wh_ratio_clip)", bounding_box_decode, OP_NO_GRADIENT, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(boxes);

@@ -1,0 +1,335 @@
+/* Factorizations that are unique up to signs, or to the basis of a subspace: QR, eigenvectors, singular vectors. The device's
+ * choice among the right answers is taken (bench/primitives/nearest_basis.h), so that every element has a value to be
+ * compared with and gradients follow the vectors that the device went on with. Also what is made of such factors: least
+ * squares, products of reflections. */
+#include <string.h>
+
+#include "bench/call/op.h"
+#include "bench/ops/matrices.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/compose.h"
+#include "bench/primitives/eigenvectors.h"
+#include "bench/primitives/matmul.h"
+#include "bench/primitives/matrix.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/orthogonal_factors.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/singular_vectors.h"
+#include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/view.h"
+
+/* Flat output k of the device as a batch of rows x columns, transposed if asked; NULL when it is none. */
+static const double *device_matrices(struct call *call, size_t k, const struct node *a,
+                                     int64_t rows, int64_t columns, bool transposed)
+{
+    struct tape *tape = call->tape;
+    if (tape_failed(tape)) return NULL;
+    struct node *got = call_device_numbers(call, k, (size_t)(a->shape[0] * rows * columns));
+    if (!got || got->integer || !got->n || got->rank < 2 ||
+        got->shape[got->rank - 2] != (transposed ? columns : rows) ||
+        got->shape[got->rank - 1] != (transposed ? rows : columns))
+        return NULL;
+    int64_t shape[3] = { a->shape[0], got->shape[got->rank - 2], got->shape[got->rank - 1] };
+    got = node_reshape(tape, got, 3, shape);
+    return node_values(tape, transposed ? node_transpose(tape, got, 1, 2) : got);
+}
+
+static void return_matrices(struct call *call, struct node *y, const struct node *like)
+{
+    call_return_typed(call, with_leading_of(call->tape, y, like), like->dtype);
+}
+
+/* A result that was not asked for: no elements. */
+static void return_empty(struct call *call, enum dtype dtype)
+{
+    int64_t none = 0;
+    call_return_typed(call, node_constant(call->tape, dtype, 0, 1, &none), dtype);
+}
+
+static struct node *real_matrices(struct call *call, const char *name)
+{
+    struct node *x = call_tensor(call, name);
+    call_refuse_complex(call, x);
+    return call_matrices(call, x);
+}
+
+/* ---- QR ------------------------------------------------------------------------------------------ */
+
+/* Q and R of a batch; `complete`: a square Q. The device's Q and R are its flat outputs 0 and 1. Columns beyond
+ * the number of rows follow from the square in front of them. */
+static struct node *orthogonal_factors(struct call *call, struct node *a, bool complete,
+                                       bool settles, struct node **r)
+{
+    struct tape *tape = call->tape;
+    *r = a;
+    if (tape_failed(tape)) return a;
+    int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n, columns = complete ? m : k;
+    if (!call_require(call, k > 0, "the factors of an empty matrix are not in the catalogue"))
+        return a;
+    struct qr_aim aim = { 0 };
+    if (settles) {
+        aim.q = device_matrices(call, 0, a, m, columns, false);
+        const double *whole = device_matrices(call, 1, a, columns, n, false);
+        if (whole && columns == n) aim.r = whole; /* of a square R only */
+    }
+    struct node *front = m < n ? node_slice(tape, a, 2, 0, m, 1) : a;
+    struct node *q = node_qr(tape, front, (size_t)columns, &aim, r);
+    if (m < n) {
+        struct node *behind = node_slice(tape, a, 2, m, n - m, 1);
+        behind = node_matmul(tape, q, true, behind, false);
+        *r = node_concatenate(tape, (struct node *[]){ *r, behind }, 2, 2);
+    }
+    if (columns > n) {
+        int64_t below[3] = { a->shape[0], columns - n, n };
+        struct node *zero = node_constant(tape, DT_NONE, 0, 3, below);
+        *r = node_concatenate(tape, (struct node *[]){ *r, zero }, 2, 1);
+    }
+    return q;
+}
+
+static void return_qr(struct call *call, const char *name, bool complete, bool only_r)
+{
+    struct node *x = call_tensor(call, name), *r;
+    struct node *q = orthogonal_factors(call, real_matrices(call, name), complete, true, &r);
+    if (only_r) return_empty(call, x->dtype);
+    else return_matrices(call, q, x);
+    return_matrices(call, r, x);
+}
+
+static void qr(struct call *call) { return_qr(call, "input", !call_bool(call, "some"), false); }
+
+static void linalg_qr(struct call *call)
+{
+    const char *mode = call_string(call, "mode");
+    if (tape_failed(call->tape)) return;
+    bool complete = !strcmp(mode, "complete"), only_r = !strcmp(mode, "r");
+    if (!call_require(call, complete || only_r || !strcmp(mode, "reduced"), "mode %s", mode))
+        return;
+    return_qr(call, "A", complete, only_r);
+}
+
+/* ---- eigenvectors ---------------------------------------------------------------------------------- */
+
+/* What a triangle says of a symmetric matrix; PyTorch's gradient goes to the whole. */
+static struct node *symmetric(struct call *call, struct node *a, bool upper)
+{
+    struct tape *tape = call->tape;
+    if (tape_failed(tape)) return a;
+    if (!call_require(call, a->shape[1] == a->shape[2], "a square matrix is needed")) return a;
+    int side = upper ? 1 : -1;
+    struct node *beside = node_triangle(tape, a, side, side);
+    struct node *whole =
+        node_add(tape, node_triangle(tape, a, side, 0), node_transpose(tape, beside, 1, 2));
+    return node_straight_through(tape, node_detach(tape, whole), node_to_real(tape, a));
+}
+
+static void return_eigen(struct call *call, const char *name, bool upper, bool vectors)
+{
+    struct node *x = call_tensor(call, name), *v;
+    struct node *a = symmetric(call, real_matrices(call, name), upper);
+    const double *aim = vectors ? device_matrices(call, 1, a, a->shape[1], a->shape[2], false)
+                                : NULL;
+    struct node *values = node_eigenvalues(call->tape, a, aim, &v);
+    return_matrices(call, values, x);
+    if (vectors) return_matrices(call, v, x);
+}
+
+/* text: whether vectors are wanted too, by its name; NULL: detail says it. */
+static void eigh(struct call *call)
+{
+    const char *side = call_string(call, "UPLO");
+    bool vectors = call->op->text ? call_bool(call, call->op->text) : call->op->detail;
+    if (tape_failed(call->tape)) return;
+    return_eigen(call, "A", *side == 'U' || *side == 'u', vectors);
+    if (!vectors && call->op->text) return_empty(call, call_tensor(call, "A")->dtype);
+}
+
+static void symeig(struct call *call)
+{
+    bool vectors = call_bool(call, "eigenvectors");
+    return_eigen(call, "input", call_bool(call, "upper"), vectors);
+    if (!vectors) return_empty(call, call_tensor(call, "input")->dtype);
+}
+
+/* ---- singular vectors -------------------------------------------------------------------------------- */
+
+/* U, S and V, or V^T. */
+static void return_singular(struct call *call, const char *name, bool full, bool transposed)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, name), *a = real_matrices(call, name);
+    if (tape_failed(tape)) return;
+    int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
+    if (!call_require(call, k > 0,
+                      "the singular vectors of an empty matrix are not in the catalogue"))
+        return;
+    struct singular_vectors vectors = {
+        .full = full,
+        .aim_u = device_matrices(call, 0, a, m, full ? m : k, false),
+        .aim_v = device_matrices(call, 2, a, n, full ? n : k, transposed),
+    };
+    struct node *values = node_singular(tape, a, &vectors);
+    return_matrices(call, vectors.u, x);
+    return_matrices(call, values, x);
+    return_matrices(call, transposed ? node_transpose(tape, vectors.v, 1, 2) : vectors.v, x);
+}
+
+/* Values alone: what stands for U and V is `zero`, square matrices, or nothing. */
+static void return_values_alone(struct call *call, const char *name, bool zero)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, name), *a = real_matrices(call, name);
+    if (tape_failed(tape)) return;
+    for (int side = 0; side < 2; side++) {
+        int64_t extent = a->shape[1 + side], shape[3] = { a->shape[0], extent, extent };
+        if (zero) return_matrices(call, node_constant(tape, x->dtype, 0, 3, shape), x);
+        else return_empty(call, x->dtype);
+        if (!side) return_matrices(call, node_singular_values(tape, a), x);
+    }
+}
+
+static void svd(struct call *call)
+{
+    if (call_bool(call, "compute_uv"))
+        return_singular(call, "input", !call_bool(call, "some"), false);
+    else return_values_alone(call, "input", true);
+}
+
+/* detail 1: aten's, which may be asked for the values alone. */
+static void linalg_svd(struct call *call)
+{
+    if (!call->op->detail || call_bool(call, "compute_uv"))
+        return_singular(call, "A", call_bool(call, "full_matrices"), true);
+    else return_values_alone(call, "A", false);
+}
+
+/* ---- what is made of factors -------------------------------------------------------------------------- */
+
+/* The solution of least squares for A of full rank by its factors: R^-1 Q^T B, of a wide A the shortest, Q R^-T B. */
+static struct node *least_squares(struct call *call, struct node *a, struct node *b)
+{
+    struct tape *tape = call->tape;
+    if (tape_failed(tape)) return a;
+    bool wide = a->shape[1] < a->shape[2];
+    struct node *r,
+        *q = orthogonal_factors(call, wide ? node_transpose(tape, a, 1, 2) : a, false, false, &r);
+    struct node *inverse = node_inverse(tape, r);
+    if (wide) return node_matmul(tape, q, false, node_matmul(tape, inverse, true, b, false), false);
+    return node_matmul(tape, inverse, false, node_matmul(tape, q, true, b, false), false);
+}
+
+static bool is_driver(const char *driver, const char *one, const char *other)
+{
+    return !strcmp(driver, one) || !strcmp(driver, other);
+}
+
+/* Solution, squared residuals, rank, singular values; which of the latter there are depends on LAPACK's driver. */
+static void lstsq(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *right = call_tensor(call, "b");
+    const char *driver = call_is_none(call, "driver") ? "gelsy" : call_string(call, "driver");
+    struct node *a = real_matrices(call, "input");
+    if (tape_failed(tape)) return;
+    const struct tensor *rank = call_device_output(call, 2);
+    if (call_is_none(call, "driver") && rank && !tensor_elements(rank))
+        driver = "gels"; /* CUDA's */
+    bool vector = right->rank == x->rank - 1;
+    int64_t column[TENSOR_MAX_RANK], k = a->shape[1] < a->shape[2] ? a->shape[1] : a->shape[2];
+    memcpy(column, right->shape, sizeof column);
+    if (vector) column[right->rank] = 1;
+    struct node *b = vector ? node_reshape(tape, right, right->rank + 1, column) : right;
+    if (!call_require(call,
+                      b->rank == x->rank &&
+                          !memcmp(b->shape, x->shape, (size_t)(x->rank - 1) * sizeof *b->shape),
+                      "the batches of lstsq do not agree"))
+        return;
+    struct node *columns = call_matrices(call, b), *y = least_squares(call, a, columns);
+    struct node *solution = with_leading_of(tape, y, x);
+    if (vector) solution = node_squeeze(tape, solution, 1u << (solution->rank - 1));
+    call_return_typed(call, solution, x->dtype);
+    if (a->shape[1] > a->shape[2] && strcmp(driver, "gelsy") != 0) {
+        struct node *off = node_subtract(tape, node_matmul(tape, a, false, y, false), columns);
+        return_matrices(call, node_sum(tape, node_multiply(tape, off, off), 2, false), x);
+    } else {
+        return_empty(call, x->dtype);
+    }
+    if (strcmp(driver, "gels") != 0)
+        call_return(call, node_integer_constant(tape, DT_I64, k, x->rank - 2, x->shape));
+    else call_return(call, node_integer_constant(tape, DT_I64, 0, 1, (int64_t[]){ 0 }));
+    if (is_driver(driver, "gelss", "gelsd"))
+        return_matrices(call, node_singular_values(tape, a), x);
+    else return_empty(call, x->dtype);
+}
+
+enum { MOST_REFLECTIONS = 512 };
+
+/* H_1 ... H_k C with H_j = I - tau_j v_j v_j^T, or with `backwards` H_k ... H_1 C. v_j is column j of `input` below
+ * its diagonal, with a one upon it. */
+static struct node *reflected(struct call *call, struct node *input, struct node *tau,
+                              struct node *c, bool backwards)
+{
+    struct tape *tape = call->tape;
+    if (!call_require(call, tau->rank >= 1, "tau has no dimension")) return c;
+    int64_t m = input->shape[1], k = tau->shape[tau->rank - 1];
+    if (!call_require(call, k <= input->shape[2] && k <= MOST_REFLECTIONS,
+                      "%lld reflections of %lld columns", (long long)k, (long long)input->shape[2]))
+        return c;
+    struct node *v = node_add(tape, node_triangle(tape, input, -1, -1),
+                              ones_on_diagonal(tape, m, input->shape[2]));
+    struct node *scale = node_reshape(tape, tau, 3, (int64_t[]){ input->shape[0], 1, k });
+    for (int64_t step = 0; step < k; step++) {
+        int64_t j = backwards ? step : k - 1 - step;
+        struct node *own = node_slice(tape, v, 2, j, 1, 1);
+        struct node *scaled = node_multiply(tape, own, node_slice(tape, scale, 2, j, 1, 1));
+        struct node *along = node_matmul(tape, own, true, c, false);
+        c = node_subtract(tape, c, node_matmul(tape, scaled, false, along, false));
+    }
+    return c;
+}
+
+static void householder_product(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *a = real_matrices(call, "input");
+    if (!call_require(call, a->shape[1] >= a->shape[2], "more columns than rows")) return;
+    struct node *eye = ones_on_diagonal(tape, a->shape[1], a->shape[2]);
+    eye = node_broadcast(tape, eye, 3, a->shape);
+    return_matrices(call, reflected(call, a, call_tensor(call, "tau"), eye, false), x);
+}
+
+/* Q C, Q^T C, C Q or C Q^T for the whole Q; a product from the right is one from the left, transposed. */
+static void ormqr(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *other = call_tensor(call, "other"), *a = real_matrices(call, "input");
+    struct node *c = real_matrices(call, "other");
+    bool left = call_bool(call, "left"), transpose = call_bool(call, "transpose");
+    if (tape_failed(tape)) return;
+    if (!left) c = node_transpose(tape, c, 1, 2);
+    if (!call_require(call, c->shape[1] == a->shape[1] && c->shape[0] == a->shape[0],
+                      "the shapes of ormqr do not agree"))
+        return;
+    c = reflected(call, a, call_tensor(call, "tau"), c, transpose == left);
+    return_matrices(call, left ? c : node_transpose(tape, c, 1, 2), other);
+}
+
+/* clang-format off */
+const struct op ops_factorization[] = {
+    { "qr", TORCH | TENSOR, "(Tensor input, bool some=True)", qr, 0, 0, NULL },
+    { "linalg.qr", TORCH, "(Tensor A, str mode='reduced')", linalg_qr, 0, 0, NULL },
+    { "linalg.eigh", TORCH, "(Tensor A, str UPLO='L')", eigh, 0, 1, NULL },
+    { "linalg.eigvalsh", TORCH, "(Tensor A, str UPLO='L')", eigh, 0, 0, NULL },
+    { "_linalg_eigh", TORCH, "(Tensor A, str UPLO='L', bool compute_v=True)", eigh, 0, 0, "compute_v" },
+    { "symeig", TORCH | TENSOR, "(Tensor input, bool eigenvectors=False, bool upper=True)", symeig, 0, 0, NULL },
+    { "svd", TORCH | TENSOR, "(Tensor input, bool some=True, bool compute_uv=True)", svd, 0, 0, NULL },
+    { "linalg.svd", TORCH, "(Tensor A, bool full_matrices=True, *, str? driver=None)", linalg_svd, 0, 0, NULL },
+    { "_linalg_svd", TORCH, "(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None)", linalg_svd, 0, 1, NULL },
+    { "linalg.lstsq", TORCH, "(Tensor input, Tensor b, float? rcond=None, *, str? driver=None)", lstsq, 0, 0, NULL },
+    { "linalg.householder_product|orgqr", TORCH | TENSOR, "(Tensor input, Tensor tau)", householder_product, 0, 0, NULL },
+    { "ormqr", TORCH | TENSOR, "(Tensor input, Tensor tau, Tensor other, bool left=True, bool transpose=False)", ormqr, 0, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(factorization);

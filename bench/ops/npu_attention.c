@@ -1,0 +1,847 @@
+/* Attention of torch_npu and MindSpeed: softmax(scale q k^T + what is added, what is masked left out) v, in every layout,
+ * with a mask by mode, of packed sequences and of keys in pages; and the update of a result by another part of the keys.
+ * By their documentation (op-plugin, docs/context and docs/zh; MindSpeed, docs/ops).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/call/dimensions.h"
+#include "bench/call/op.h"
+#include "bench/ops/npu_groups.h"
+#include "bench/ops/operands.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/compose.h"
+#include "bench/primitives/extremum.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/softmax.h"
+#include "bench/primitives/unary.h"
+#include "bench/primitives/view.h"
+
+/* ---- masks ------------------------------------------------------------------------------------------------ */
+
+/* True (masked) where column - row > above or row - column > below. */
+static struct node *outside_band(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
+                                 int64_t below)
+{
+    return node_not(tape, node_band(tape, rows, columns, above, below));
+}
+/* softmax over the last dimension of scores with masked entries left out; a row with nothing
+ * left is 0, as the fused operators define it. */
+static struct node *masked_softmax(struct tape *tape, struct node *scores, struct node *mask)
+{
+    if (!mask) return node_softmax(tape, scores, scores->rank - 1);
+    int last = scores->rank - 1;
+    struct node *full = node_broadcast(tape, mask, scores->rank, scores->shape);
+    if (tape_failed(tape)) return tape_failure(tape);
+    struct node *open = node_new_integer(tape, DT_BOOL, scores->rank, scores->shape);
+    int64_t width = scores->shape[last];
+    struct node *dead = node_new_integer(tape, DT_BOOL, scores->rank, scores->shape);
+    for (size_t first = 0; !tape_failed(tape) && first < scores->n; first += (size_t)width) {
+        bool any = false;
+        for (int64_t j = 0; j < width; j++) any = any || !full->integer[first + (size_t)j];
+        for (int64_t j = 0; j < width; j++) {
+            open->integer[first + (size_t)j] = !any || !full->integer[first + (size_t)j];
+            dead->integer[first + (size_t)j] = !any;
+        }
+    }
+    struct node *p =
+        node_softmax(tape, node_select(tape, open, scores, node_scalar(tape, -INFINITY)), last);
+    return node_select(tape, dead, node_scalar(tape, 0), p);
+}
+
+static void scaled_masked_softmax(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "x"), *mask = call_tensor(call, "mask");
+    if (!call_require(call, x->rank >= 2, "scores have at least two dimensions")) return;
+    if (call_bool(call, "fixed_triu_mask"))
+        mask = outside_band(tape, x->shape[x->rank - 2], x->shape[x->rank - 1], 0, INT64_MAX);
+    /* This operator adds nothing: masked scores are replaced by -10000. */
+    struct node *z = node_select(tape, mask, node_scalar(tape, -10000),
+                                 node_scale(tape, x, call_real(call, "scale")));
+    call_return_typed(call, node_softmax(tape, z, z->rank - 1), x->dtype);
+}
+
+/* A number of tokens, no more than lets sums with lengths of sequences be formed. */
+static int64_t token_window(struct call *call, const char *name)
+{
+    const int64_t most = INT64_C(1) << 60;
+    if (!name) return most;
+    int64_t tokens = call_int(call, name);
+    return tokens > most ? most : tokens < -most ? -most : tokens;
+}
+
+/* Repeat key and value heads for grouped queries. */
+static struct node *repeat_heads(struct tape *tape, struct node *x, int64_t heads)
+{
+    if (x->shape[1] == heads) return x;
+    int64_t lone[5] = { x->shape[0], x->shape[1], 1, x->shape[2], x->shape[3] };
+    int64_t wide[5] = { x->shape[0], x->shape[1], heads / x->shape[1], x->shape[2], x->shape[3] };
+    int64_t joined[4] = { x->shape[0], heads, x->shape[2], x->shape[3] };
+    return node_reshape(tape, node_broadcast(tape, node_reshape(tape, x, 5, lone), 5, wide), 4,
+                        joined);
+}
+
+/* ---- layouts ---------------------------------------------------------------------------------------------- */
+
+/* Where batch, heads, positions and channels are: the letters of a layout, H being heads and channels in one. Packed
+ * sequences (T) have no batch. */
+static bool layout_is(const char *layout, const char *const *known)
+{
+    for (; *known; known++)
+        if (!strcmp(layout, *known)) return true;
+    return false;
+}
+
+/* Bring a layout to (B, N, S, D), packed sequences to (1, N, T, D). `heads` is looked at where H has them. */
+static struct node *to_bnsd(struct call *call, struct node *x, const char *layout, int64_t heads)
+{
+    static const char *const known[] = { "BNSD", "BSND", "BSH", "SBH", "TND", "NTD", NULL };
+    struct tape *tape = call->tape;
+    bool folded = !strcmp(layout, "BSH") || !strcmp(layout, "SBH");
+    if (!call_require(call, layout_is(layout, known), "input_layout \"%s\" is not in the catalogue",
+                      layout) ||
+        !call_require(call, x->rank == (int)strlen(layout) && !x->integer,
+                      "a tensor of %d dimensions for the layout \"%s\"", x->rank, layout) ||
+        !call_require(call, !folded || (heads >= 1 && x->shape[2] % heads == 0),
+                      "%lld channels do not divide into %lld heads", (long long)x->shape[2],
+                      (long long)heads))
+        return tape_failure(tape);
+    if (!strcmp(layout, "BNSD")) return x;
+    if (!strcmp(layout, "BSND")) return node_transpose(tape, x, 1, 2);
+    if (folded) {
+        bool sbh = layout[0] == 'S';
+        int64_t shape[4] = { x->shape[0], x->shape[1], heads, x->shape[2] / heads };
+        int order[4] = { sbh ? 1 : 0, 2, sbh ? 0 : 1, 3 };
+        return node_permute(tape, node_reshape(tape, x, 4, shape), order);
+    }
+    struct node *y = layout[0] == 'T' ? node_transpose(tape, x, 0, 1) : x;
+    int64_t shape[4] = { 1, y->shape[0], y->shape[1], y->shape[2] };
+    return node_reshape(tape, y, 4, shape);
+}
+
+static struct node *from_bnsd(struct tape *tape, struct node *x, const char *layout)
+{
+    if (tape_failed(tape) || !strcmp(layout, "BNSD")) return x;
+    if (!strcmp(layout, "BSND")) return node_transpose(tape, x, 1, 2);
+    if (strlen(layout) == 3 && layout[2] == 'D') { /* packed */
+        int64_t shape[3] = { x->shape[1], x->shape[2], x->shape[3] };
+        struct node *y = node_reshape(tape, x, 3, shape);
+        return layout[0] == 'T' ? node_transpose(tape, y, 0, 1) : y;
+    }
+    bool sbh = layout[0] == 'S';
+    int order[4] = { sbh ? 2 : 0, sbh ? 0 : 2, 1, 3 };
+    struct node *y = node_permute(tape, x, order);
+    int64_t shape[3] = { y->shape[0], y->shape[1], y->shape[2] * y->shape[3] };
+    return node_reshape(tape, y, 3, shape);
+}
+
+/* ---- one block of queries and keys -------------------------------------------------------------------------- */
+
+/* What a call of any of the operators asks for; the names of its arguments are its own. */
+struct attention {
+    double scale;
+    int64_t mode, before, after; /* sparse_mode and the window */
+    struct node *mask, *pse;     /* NULL without */
+    bool pse_first;              /* added before the product is scaled */
+    bool wants_mask;    /* without a mask mode and window count for nothing; else they make one */
+    int64_t prefix[64]; /* of each batch, for modes 5 and 6 */
+    int prefixes;
+};
+
+/* The mask of a block whose mode is known; NULL where nothing is masked. In modes 2 to 8 the given mask is a compressed
+ * triangle that stands for those it is cut from (mode 5: the whole one). */
+static struct node *block_mask(struct call *call, const struct attention *a, int64_t mode,
+                               int64_t batch, int64_t rows, int64_t columns)
+{
+    struct tape *tape = call->tape;
+    if (a->wants_mask && !a->mask) return NULL;
+    switch (mode) {
+    case 0:
+        if (a->mask) return a->mask;
+        return a->before >= columns && a->after >= columns
+                   ? NULL
+                   : outside_band(tape, rows, columns, a->after, a->before);
+    case 1:
+    case 5: return a->mask;
+    case 2: return outside_band(tape, rows, columns, 0, INT64_MAX);
+    case 3: return outside_band(tape, rows, columns, columns - rows, INT64_MAX);
+    case 4:
+        return outside_band(tape, rows, columns, columns - rows + a->after,
+                            a->before - (columns - rows));
+    case 6: {
+        struct node *mask = outside_band(tape, rows, columns, columns - rows, INT64_MAX);
+        if (!call_require(call, batch < a->prefixes, "a prefix is needed for each batch"))
+            return NULL;
+        for (int64_t i = 0; !tape_failed(tape) && i < rows * columns; i++)
+            if (i % columns < a->prefix[batch]) mask->integer[i] = 0;
+        return mask;
+    }
+    default:
+        call_fail(call, "sparse_mode %lld is not in the catalogue", (long long)mode);
+        return NULL;
+    }
+}
+
+/* What a block returns: (B, N, S, D), and for each query the largest score and the sum of exponentials about it. */
+struct block {
+    struct node *y, *largest, *sum;
+};
+
+/* softmax of the scores of q (B, N, S, D), k and v (B, K, S', D), with statistics, or with the logarithm of the whole sum. */
+static struct block attend(struct call *call, const struct attention *a, struct node *q,
+                           struct node *k, struct node *v, struct node *mask, bool statistics)
+{
+    struct tape *tape = call->tape;
+    struct block block = { q, q, q };
+    if (!call_require(call, k->shape[1] >= 1 && q->shape[1] % k->shape[1] == 0,
+                      "%lld query heads do not divide into %lld key heads", (long long)q->shape[1],
+                      (long long)k->shape[1]) ||
+        !call_require(call, v->shape[1] == k->shape[1] && v->shape[2] == k->shape[2],
+                      "%lld key heads and %lld value heads", (long long)k->shape[1],
+                      (long long)v->shape[1]) ||
+        !call_require(call,
+                      k->shape[3] == q->shape[3] && k->shape[0] == q->shape[0] &&
+                          v->shape[0] == q->shape[0],
+                      "queries and keys of different widths or batches"))
+        return block;
+    int64_t heads = q->shape[1];
+    k = repeat_heads(tape, k, heads);
+    v = repeat_heads(tape, v, heads);
+    struct node *scores = compose_matmul(tape, q, node_transpose(tape, k, 2, 3));
+    if (!call_require(call, !a->pse || a->pse->rank <= 4, "pse has %d dimensions", a->pse->rank))
+        return block;
+    if (a->pse && a->pse_first) scores = node_add(tape, scores, a->pse);
+    scores = node_scale(tape, scores, a->scale);
+    if (a->pse && !a->pse_first) scores = node_add(tape, scores, a->pse);
+    int64_t shape[4] = { q->shape[0], heads, q->shape[2], k->shape[2] };
+    bool fits = !mask || (mask->integer && mask->rank <= 4 && mask->rank >= 2);
+    for (int d = 1; fits && mask && d <= mask->rank; d++)
+        fits = mask->shape[mask->rank - d] == 1 || mask->shape[mask->rank - d] == shape[4 - d];
+    if (!call_require(call, fits, "atten_mask must tell true or false of each score") ||
+        !call_require(call,
+                      scores->rank == 4 && scores->shape[2] == shape[2] &&
+                          scores->shape[3] == shape[3] && scores->shape[0] == shape[0] &&
+                          scores->shape[1] == heads,
+                      "pse does not have the shape of the scores"))
+        return block;
+    block.y = compose_matmul(tape, masked_softmax(tape, scores, mask), v);
+    if (!statistics || !shape[3]) return block;
+    struct node *open = mask ? node_select(tape, mask, node_scalar(tape, -INFINITY), scores)
+                             : scores;
+    block.largest = node_extremum_detached(tape, open, 8, 1);
+    block.sum =
+        node_sum(tape, node_apply(tape, "exp", node_subtract(tape, open, block.largest)), 8, true);
+    return block;
+}
+
+/* The arguments that all operators of a training step have, under their names. */
+static bool read_attention(struct call *call, struct attention *a, const char *before,
+                           const char *after)
+{
+    memset(a, 0, sizeof *a);
+    if (!call_require(call, call_real(call, "keep_prob") == 1,
+                      "attention with dropout draws random numbers: there is no value to compare"))
+        return false;
+    a->mode = call_int(call, "sparse_mode");
+    a->before = token_window(call, before);
+    a->after = token_window(call, after);
+    a->mask = call_optional_tensor(call, "atten_mask");
+    a->pse = call_optional_tensor(call, "pse");
+    a->pse_first = true;
+    const struct value *prefix = call_value(call, "prefix");
+    if (prefix->kind != VALUE_NONE) a->prefixes = call_ints(call, "prefix", a->prefix, 64);
+    return !tape_failed(call->tape);
+}
+
+/* The mode that block i of `count` packed sequences is computed in: those cut from a longer run of queries have a band
+ * at the end (7) or at the beginning (8). */
+static int64_t mode_of_block(int64_t mode, int i, int count)
+{
+    if (mode == 7) return i == count - 1 ? 4 : 3;
+    if (mode == 8) return i == 0 ? 4 : 2;
+    return mode;
+}
+
+/* Part of a mask for the first rows and columns: packed sequences share one of the longest. */
+static struct node *corner(struct tape *tape, struct node *mask, int64_t rows, int64_t columns)
+{
+    if (!mask || mask->rank != 2 || mask->shape[0] < rows || mask->shape[1] < columns) return mask;
+    return node_slice(tape, node_slice(tape, mask, 0, 0, rows, 1), 1, 0, columns, 1);
+}
+
+/* Queries and keys of packed sequences: sequence i has the positions between the ends i - 1 and i. */
+static struct node *packed_attention(struct call *call, struct attention *a, struct node *q,
+                                     struct node *k, struct node *v, const char *query_ends,
+                                     const char *key_ends, struct node **lse)
+{
+    struct tape *tape = call->tape;
+    struct groups of_q, of_k;
+    if (!call_require(call, !call_is_none(call, query_ends) && !call_is_none(call, key_ends),
+                      "packed sequences need %s and %s", query_ends, key_ends) ||
+        !groups_read(call, &of_q, query_ends, true, q->shape[2]) ||
+        !groups_read(call, &of_k, key_ends, true, k->shape[2]) ||
+        !call_require(call, of_q.count == of_k.count, "%d sequences of queries, %d of keys",
+                      of_q.count, of_k.count) ||
+        !call_require(call, !a->pse, "pse of packed sequences is not followed here"))
+        return q;
+    struct node **parts = tape_allocate(tape, 2 * (size_t)of_q.count + 2, sizeof *parts);
+    struct node **sums = parts ? parts + of_q.count + 1 : NULL;
+    int used = 0;
+    for (int i = 0; !tape_failed(tape) && i < of_q.count; i++) {
+        int64_t rows = of_q.end[i] - of_q.start[i], columns = of_k.end[i] - of_k.start[i];
+        int64_t mode = mode_of_block(a->mode, i, of_q.count);
+        if (!rows) continue;
+        struct node *mask = block_mask(call, a, mode, i, rows, columns);
+        struct block block = attend(call, a, node_slice(tape, q, 2, of_q.start[i], rows, 1),
+                                    node_slice(tape, k, 2, of_k.start[i], columns, 1),
+                                    node_slice(tape, v, 2, of_k.start[i], columns, 1),
+                                    mode < 2 ? corner(tape, mask, rows, columns) : mask,
+                                    lse != NULL);
+        parts[used] = block.y;
+        if (lse) sums[used] = node_add(tape, block.largest, node_apply(tape, "log", block.sum));
+        used++;
+    }
+    if (tape_failed(tape)) return q;
+    int64_t rest[4] = { 1, q->shape[1], q->shape[2] - of_q.total, v->shape[3] };
+    if (rest[2] || !used) {
+        parts[used] = node_constant(tape, q->dtype, 0, 4, rest);
+        rest[3] = 1;
+        if (lse) sums[used] = node_constant(tape, DT_F32, 0, 4, rest);
+        used++;
+    }
+    if (lse) *lse = node_concatenate(tape, sums, used, 2);
+    return node_concatenate(tape, parts, used, 2);
+}
+
+/* Has the query as many heads as are said? */
+static bool has_heads(struct call *call, const struct node *q, int64_t heads)
+{
+    return call_require(call, q->shape[1] == heads, "%lld heads are said, the query has %lld",
+                        (long long)heads, (long long)q->shape[1]);
+}
+
+/* Heads of keys: from the width of a head where these are folded into the last dimension. */
+static int64_t heads_of_keys(const struct node *q, const struct node *k, int64_t heads)
+{
+    int64_t width = heads > 0 && q->rank ? q->shape[q->rank - 1] / heads : 0;
+    return width > 0 && k->rank ? k->shape[k->rank - 1] / width : 0;
+}
+
+/* Two tensors' last dimensions as one: the part of a head that is not turned, and the one that is. */
+static struct node *with_rope(struct call *call, struct node *x, const char *name,
+                              const char *layout, int64_t heads)
+{
+    struct node *rope = call_optional_tensor(call, name);
+    if (!rope) return x;
+    rope = to_bnsd(call, rope, layout, heads);
+    if (tape_failed(call->tape)) return x;
+    for (int d = 0; d < 3; d++)
+        if (!call_require(call, rope->shape[d] == x->shape[d], "%s has other dimensions", name))
+            return x;
+    return node_concatenate(call->tape, (struct node *[]){ x, rope }, 2, 3);
+}
+
+/* npu_fusion_attention and its relatives. detail 1: of version 2 and 3, which name the window in full and let pse be
+ * added after the scale (pse_type 1: before it; 0: after). The maxima, the sums and what dropout needs are the kernel's. */
+static void fusion_attention(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
+                *v = call_tensor(call, "value");
+    const char *layout = call_string(call, "input_layout");
+    int64_t heads = call_int(call, "head_num");
+    bool second = call->op->detail == 1, packed = !strcmp(layout, "TND");
+    enum dtype dtype = q->dtype;
+    struct attention a;
+    if (!read_attention(call, &a, second ? "pre_tokens" : "pre_tockens",
+                        second ? "next_tokens" : "next_tockens"))
+        return;
+    if (second) {
+        int64_t kind = call_int(call, "pse_type");
+        if (!call_require(
+                call, kind == 0 || kind == 1 || !a.pse,
+                "pse_type %lld, slopes that the kernel makes positions of, is not followed here",
+                (long long)kind))
+            return;
+        a.pse_first = kind != 0;
+    }
+    if (!call_require(call,
+                      call->op->detail != 1 ||
+                          call_is_none(call, "query_rope") == call_is_none(call, "key_rope"),
+                      "query_rope and key_rope belong together"))
+        return;
+    int64_t key_heads = heads_of_keys(q, k, heads), value_heads = key_heads;
+    q = to_bnsd(call, q, layout, heads);
+    k = to_bnsd(call, k, layout, key_heads);
+    v = to_bnsd(call, v, layout, value_heads);
+    if (second && !tape_failed(tape)) {
+        q = with_rope(call, q, "query_rope", layout, heads);
+        k = with_rope(call, k, "key_rope", layout, key_heads);
+    }
+    if (tape_failed(tape) || !has_heads(call, q, heads)) return;
+    /* The first form is msprobe's reference where a call leaves out scale or mask, the later ones are the operators' own. */
+    a.wants_mask = second;
+    a.scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[3])
+                                          : call_real(call, "scale");
+    struct node *y;
+    if (packed) {
+        y = packed_attention(call, &a, q, k, v, "actual_seq_qlen", "actual_seq_kvlen", NULL);
+    } else if (a.mode == 6 && q->shape[0] > 1) {
+        struct node **parts = tape_allocate(tape, (size_t)q->shape[0], sizeof *parts);
+        for (int64_t b = 0; !tape_failed(tape) && b < q->shape[0]; b++) {
+            struct node *mask = block_mask(call, &a, 6, b, q->shape[2], k->shape[2]);
+            parts[b] = attend(call, &a, node_slice(tape, q, 0, b, 1, 1),
+                              node_slice(tape, k, 0, b, 1, 1), node_slice(tape, v, 0, b, 1, 1),
+                              mask, false)
+                           .y;
+        }
+        y = tape_failed(tape) ? q : node_concatenate(tape, parts, (int)q->shape[0], 0);
+    } else {
+        if (!call_require(call, a.mode < 7, "sparse_mode %lld is for packed sequences",
+                          (long long)a.mode))
+            return;
+        struct node *mask = block_mask(call, &a, a.mode, 0, q->shape[2], k->shape[2]);
+        y = attend(call, &a, q, k, v, mask, false).y;
+    }
+    call_return_typed(call, from_bnsd(tape, y, layout), dtype);
+}
+
+/* softmax(scale q k^T + mask) v of tensors in (B, N, S, D), the mask added. */
+static void fused_attention_score(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *q = call_tensor(call, "query_layer"), *k = call_tensor(call, "key_layer"),
+                *v = call_tensor(call, "value_layer"), *mask = call_tensor(call, "attention_mask");
+    static const char *const turned[] = { "query_transpose",       "key_transpose",
+                                          "bmm_score_transpose_a", "bmm_score_transpose_b",
+                                          "value_transpose",       "dx_transpose" };
+    for (size_t i = 0; i < sizeof turned / sizeof *turned; i++)
+        if (!call_require(call, !call_bool(call, turned[i]), "'%s' is not followed here",
+                          turned[i]))
+            return;
+    if (!call_require(
+            call, call_real(call, "keep_prob") == 1,
+            "attention with dropout draws random numbers: there is no value to compare") ||
+        !call_require(call, q->rank == 4 && k->rank == 4 && v->rank == 4 && !mask->integer,
+                      "query, key and value have four dimensions"))
+        return;
+    struct node *scores = node_scale(tape, compose_matmul(tape, q, node_transpose(tape, k, 2, 3)),
+                                     call_real(call, "scale"));
+    scores = node_add(tape, scores, mask);
+    if (!call_require(call, scores->rank == 4, "the mask has more dimensions than the scores"))
+        return;
+    struct node *y = compose_matmul(tape, node_softmax(tape, scores, 3), v);
+    int64_t folded[2] = { q->shape[0] * q->shape[2], q->shape[1] * v->shape[3] };
+    y = node_reshape(tape, node_transpose(tape, y, 1, 2), 2, folded);
+    call_return_typed(call, y, q->dtype);
+}
+
+/* ---- inference ---------------------------------------------------------------------------------------------- */
+
+static const char *const unfollowed[] = {
+    "padding_mask",       "dequant_scale_query", "dequant_scale_key",     "dequant_scale_value",
+    "dequant_scale1",     "quant_scale1",        "dequant_scale2",        "quant_scale2",
+    "quant_offset2",      "antiquant_scale",     "antiquant_offset",      "kv_padding_size",
+    "query_padding_size", "key_shared_prefix",   "value_shared_prefix",   "deq_scale1",
+    "deq_scale2",         "key_antiquant_scale", "value_antiquant_scale", NULL
+};
+
+/* Has the call one of the arguments that make a quantized or shared form of it? */
+static bool is_plain(struct call *call)
+{
+    for (const char *const *name = unfollowed; *name; name++)
+        for (int p = 0; p < call->arguments.schema->count; p++)
+            if (!strcmp(call->arguments.schema->parameters[p].name, *name) &&
+                !call_require(call, call->arguments.bound[p].kind == VALUE_NONE,
+                              "attention with '%s' is not followed here", *name))
+                return false;
+    return true;
+}
+
+/* True beyond the first length[b] of each batch, (B, 1, 1, extent); NULL without lengths. A single one counts for all. */
+static struct node *beyond(struct call *call, const char *name, int64_t batches, int64_t extent)
+{
+    struct tape *tape = call->tape;
+    int64_t length[1024], shape[4] = { batches, 1, 1, extent };
+    int count = call_is_none(call, name) ? 0 : call_ints(call, name, length, 1024);
+    if (!count) return NULL;
+    if (!call_require(call, count == batches || count == 1, "%d lengths for %lld batches", count,
+                      (long long)batches))
+        return NULL;
+    struct node *mask = node_new_integer(tape, DT_BOOL, 4, shape);
+    for (int64_t i = 0; !tape_failed(tape) && i < batches * extent; i++)
+        mask->integer[i] = i % extent >= length[count == 1 ? 0 : i / extent];
+    return mask;
+}
+
+/* Rows behind the last query of their batch are 0. */
+static struct node *without_rest(struct tape *tape, struct node *y, struct node *rest)
+{
+    if (!rest) return y;
+    int64_t column[4] = { y->shape[0], 1, y->shape[2], 1 };
+    return node_select(tape, node_reshape(tape, rest, 4, column), node_scalar(tape, 0), y);
+}
+
+/* npu_prompt_flash_attention (detail 0), npu_incre_flash_attention (1, one query for each batch) and
+ * npu_fused_infer_attention_score (2, version 2: 3), unquantized. */
+static void infer_attention(struct call *call)
+{
+    struct tape *tape = call->tape;
+    intptr_t kind = call->op->detail;
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
+                *v = call_tensor(call, "value");
+    const char *layout = call_string(call, "input_layout");
+    const char *q_lengths = kind == 3 ? "actual_seq_qlen" : "actual_seq_lengths",
+               *k_lengths = kind == 3   ? "actual_seq_kvlen"
+                            : kind == 1 ? "actual_seq_lengths"
+                                        : "actual_seq_lengths_kv";
+    bool lse = (kind == 2 && call_bool(call, "softmax_lse_flag")) ||
+               (kind == 3 && call_bool(call, "return_softmax_lse"));
+    int64_t heads = call_int(call, kind == 3 ? "num_query_heads" : "num_heads"),
+            key_heads = call_int(call, kind == 3 ? "num_key_value_heads" : "num_key_value_heads");
+    enum dtype dtype = q->dtype;
+    struct attention a = { .scale = call_real(call, kind == 0 || kind == 1 ? "scale_value"
+                                                    : kind == 3            ? "softmax_scale"
+                                                                           : "scale"),
+                           .mode = kind == 1 ? 0 : call_int(call, "sparse_mode"),
+                           .before = token_window(call, kind == 1 ? NULL : "pre_tokens"),
+                           .after = token_window(call, kind == 1 ? NULL : "next_tokens"),
+                           .mask = call_optional_tensor(call, "atten_mask"),
+                           .pse = call_optional_tensor(call, "pse_shift"),
+                           .wants_mask = true };
+    if (key_heads == 0) key_heads = heads;
+    bool packed = !strcmp(layout, "TND");
+    if (!is_plain(call) ||
+        !call_require(call, kind == 0 || call_is_none(call, "block_table"),
+                      "keys in pages are not followed here") ||
+        !call_require(call, a.mode >= 0 && a.mode <= 4, "sparse_mode %lld is not in the catalogue",
+                      (long long)a.mode) ||
+        !call_require(call, !(packed && kind < 2), "input_layout \"TND\" is not in the catalogue"))
+        return;
+    q = to_bnsd(call, q, layout, heads);
+    k = to_bnsd(call, k, layout, key_heads);
+    v = to_bnsd(call, v, layout, key_heads);
+    if (kind >= 2 && !tape_failed(tape)) {
+        q = with_rope(call, q, "query_rope", layout, heads);
+        k = with_rope(call, k, "key_rope", layout, key_heads);
+    }
+    if (tape_failed(tape) || !has_heads(call, q, heads)) return;
+    if (packed) {
+        struct node *sums = q;
+        struct node *y =
+            packed_attention(call, &a, q, k, v, q_lengths, k_lengths, lse ? &sums : NULL);
+        call_return_typed(call, from_bnsd(tape, y, layout), dtype);
+        if (kind >= 2 && lse) call_return_typed(call, from_bnsd(tape, sums, layout), DT_F32);
+        else if (kind >= 2) call_return_none(call);
+        return;
+    }
+    struct node *mask = block_mask(call, &a, a.mode, 0, q->shape[2], k->shape[2]),
+                *late = beyond(call, k_lengths, q->shape[0], k->shape[2]),
+                *rest = kind == 1 ? NULL : beyond(call, q_lengths, q->shape[0], q->shape[2]);
+    if (!call_require(call, !(a.mode == 3 || a.mode == 4) || (!late && !rest),
+                      "a triangle at the ends of sequences that are shorter is not followed here"))
+        return;
+    if (mask && late) {
+        if (!call_require(call, mask->integer, "atten_mask must tell true or false of each score"))
+            return;
+        mask = node_or(
+            tape,
+            node_compare(tape, COMPARE_NE, mask, node_integer_constant(tape, DT_BOOL, 0, 0, NULL)),
+            late);
+    } else if (late) {
+        mask = late;
+    }
+    struct block block = attend(call, &a, q, k, v, mask, lse);
+    call_return_typed(call, from_bnsd(tape, without_rest(tape, block.y, rest), layout), dtype);
+    if (kind < 2) return;
+    if (lse)
+        call_return_typed(call, node_add(tape, block.largest, node_apply(tape, "log", block.sum)),
+                          DT_F32);
+    else call_return_none(call);
+}
+
+/* Latent attention over the keys whose blocks sparse_indices lists for each query, up to the first -1: the values are the
+ * keys without their rope. Layout BSND; in mode 3 a query sees no later keys. */
+static void sparse_flash_attention(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
+                *v = call_tensor(call, "value"), *listed = call_tensor(call, "sparse_indices"),
+                *lengths = call_optional_tensor(call, "actual_seq_lengths_kv"),
+                *rows = call_optional_tensor(call, "actual_seq_lengths_query");
+    int64_t block = call_int(call, "sparse_block_size"), mode = call_int(call, "sparse_mode");
+    enum dtype dtype = q->dtype;
+    if (!call_require(call,
+                      call_is_none(call, "block_table") &&
+                          !strcmp(call_string(call, "layout_query"), "BSND") &&
+                          !strcmp(call_string(call, "layout_kv"), "BSND") &&
+                          !call_bool(call, "return_softmax_lse"),
+                      "keys in pages, packed sequences and statistics are not followed here") ||
+        !call_require(call,
+                      q->rank == 4 && k->rank == 4 && v->rank == 4 && listed->integer &&
+                          listed->rank == 4 && listed->shape[0] == q->shape[0] &&
+                          listed->shape[1] == q->shape[1] && listed->shape[2] == 1 &&
+                          k->shape[2] == 1 && block >= 1 && block <= INT32_MAX &&
+                          (mode == 0 || mode == 3) &&
+                          (!lengths || (lengths->integer && lengths->n == (size_t)q->shape[0])) &&
+                          q->shape[0] == k->shape[0],
+                      "queries, keys of one head and a list of blocks for each query are needed"))
+        return;
+    int64_t batches = q->shape[0], queries = q->shape[1], keys = k->shape[1],
+            most = listed->shape[3], shape[4] = { batches, 1, queries, keys };
+    for (size_t b = 0; rows && b < rows->n; b++)
+        if (!call_require(call, rows->integer && rows->integer[b] == queries,
+                          "shorter sequences of queries are not followed here"))
+            return;
+    struct node *mask = node_new_integer(tape, DT_BOOL, 4, shape);
+    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < mask->n; i++) mask->integer[i] = 1;
+    for (int64_t r = 0; r < batches * queries; r++) {
+        int64_t length = lengths ? lengths->integer[r / queries] : keys,
+                last = mode == 3 ? length - queries + r % queries + 1 : length, seen = 0;
+        if (!call_require(call, length >= 0 && length <= keys, "%lld keys of %lld",
+                          (long long)length, (long long)keys))
+            return;
+        for (int64_t i = 0; i < most && listed->integer[r * most + i] != -1; i++) {
+            int64_t at = listed->integer[r * most + i];
+            if (!call_require(call, at >= 0 && at <= keys / block, "block %lld of %lld keys",
+                              (long long)at, (long long)keys))
+                return;
+            for (int64_t j = at * block; j < (at + 1) * block && j < last && j < length;
+                 j++, seen++) {
+                if (!call_require(call, mask->integer[r * keys + j], "block %lld is listed twice",
+                                  (long long)at))
+                    return;
+                mask->integer[r * keys + j] = 0;
+            }
+        }
+        if (!call_require(call, seen >= 1, "a query sees no key")) return;
+    }
+    q = with_rope(call, node_transpose(tape, q, 1, 2), "query_rope", "BSND", 0);
+    k = with_rope(call, node_transpose(tape, k, 1, 2), "key_rope", "BSND", 0);
+    struct attention a = { .scale = call_real(call, "scale_value") };
+    struct block y = attend(call, &a, q, k, node_transpose(tape, v, 1, 2), mask, false);
+    call_return_typed(call, from_bnsd(tape, y.y, "BSND"), dtype);
+    call_return_none(call);
+    call_return_none(call);
+}
+
+/* ---- parts of one attention brought together ------------------------------------------------------------------ */
+
+/* The largest of two, its choice detached: what is multiplied by it does not depend on it. */
+static struct node *larger(struct tape *tape, struct node *a, struct node *b)
+{
+    return node_select(tape, node_compare(tape, COMPARE_GE, a, b), a, b);
+}
+
+/* The statistics (B, N, S, 8) or (T, N, 8), eight times the same, as (.., 1) to scale an output by. */
+static struct node *lone(struct tape *tape, struct node *x)
+{
+    return node_slice(tape, x, x->rank - 1, 0, 1, 1);
+}
+
+/* Of two attentions over different keys: with m the larger maximum, the sums s_i exp(m_i - m), and the outputs in the
+ * share of their sums. */
+static void ring_attention_update(struct call *call)
+{
+    struct tape *tape = call->tape;
+    static const char *const names[6] = { "prev_attn_out", "prev_softmax_max", "prev_softmax_sum",
+                                          "cur_attn_out",  "cur_softmax_max",  "cur_softmax_sum" };
+    struct node *x[6];
+    const char *layout = call_string(call, "layout");
+    bool packed = !strcmp(layout, "TND");
+    int stats = packed ? 3 : 4;
+    for (int i = 0; i < 6; i++) {
+        x[i] = call_tensor(call, names[i]);
+        const struct node *like = x[i % 3 == 0 ? 0 : 1];
+        if (!call_require(
+                call,
+                !x[i]->integer && x[i]->rank == (i % 3 == 0 ? 3 : stats) &&
+                    x[i]->rank == like->rank &&
+                    !memcmp(x[i]->shape, like->shape, (size_t)like->rank * sizeof *like->shape),
+                "%s does not have the dimensions of layout \"%s\"", names[i], layout))
+            return;
+    }
+    if (!call_require(call, packed || !strcmp(layout, "SBH"), "layout \"%s\" is not known",
+                      layout) ||
+        !call_require(call, x[1]->shape[stats - 1] >= 1, "statistics without elements"))
+        return;
+    int64_t heads = x[1]->shape[1];
+    enum dtype dtype = x[0]->dtype;
+    if (!call_require(call,
+                      packed ? x[0]->shape[0] == x[1]->shape[0] && x[0]->shape[1] == heads
+                             : heads >= 1 && x[0]->shape[2] % heads == 0 &&
+                                   x[0]->shape[0] == x[1]->shape[2] &&
+                                   x[0]->shape[1] == x[1]->shape[0],
+                      "the outputs do not fit the statistics"))
+        return;
+    struct node *most = larger(tape, x[1], x[4]);
+    struct node *before = node_multiply(tape, x[2],
+                                        node_apply(tape, "exp", node_subtract(tape, x[1], most))),
+                *now = node_multiply(tape, x[5],
+                                     node_apply(tape, "exp", node_subtract(tape, x[4], most)));
+    struct node *sum = node_add(tape, before, now);
+    struct node *outs[2] = { x[0], x[3] },
+                *shares[2] = { lone(tape, node_divide(tape, before, sum)),
+                               lone(tape, node_divide(tape, now, sum)) };
+    for (int i = 0; i < 2; i++) {
+        struct node *out = packed ? outs[i] : to_bnsd(call, outs[i], "SBH", heads);
+        outs[i] = node_multiply(tape, out, shares[i]);
+    }
+    struct node *y = node_add(tape, outs[0], outs[1]);
+    call_return_typed(call, packed ? y : from_bnsd(tape, y, "SBH"), dtype);
+    call_return_typed(call, most, x[1]->dtype);
+    call_return_typed(call, sum, x[2]->dtype);
+}
+
+/* Outputs (rows, width) of parts of the keys with the logarithms of their sums, (rows) each: the weighted sum, and with
+ * update_type 1 its logarithm. */
+static void attention_update(struct call *call)
+{
+    struct tape *tape = call->tape;
+    int sums, outs;
+    struct node **lse = call_tensors(call, "lse", &sums),
+                **out = call_tensors(call, "local_out", &outs);
+    int64_t kind = call_int(call, "update_type");
+    if (!call_require(call, sums >= 1 && sums == outs && (kind == 0 || kind == 1),
+                      "each of the outputs has a logarithm; update_type is 0 or 1"))
+        return;
+    int64_t rows = lse[0]->rank == 1 ? lse[0]->shape[0] : -1, row[2] = { 1, rows };
+    struct node **parts = tape_allocate(tape, 2 * (size_t)sums, sizeof *parts);
+    if (!parts) return;
+    for (int i = 0; i < sums; i++) {
+        if (!call_require(call,
+                          lse[i]->rank == 1 && lse[i]->shape[0] == rows && !lse[i]->integer &&
+                              out[i]->rank == 2 && out[i]->shape[0] == rows && !out[i]->integer &&
+                              out[i]->shape[1] == out[0]->shape[1],
+                          "outputs are (rows, width), their logarithms (rows)"))
+            return;
+        int64_t block[3] = { 1, rows, out[0]->shape[1] };
+        parts[i] = node_reshape(tape, lse[i], 2, row);
+        parts[sums + i] = node_reshape(tape, out[i], 3, block);
+    }
+    struct node *logs = node_concatenate(tape, parts, sums, 0);
+    int64_t column[3] = { sums, rows, 1 };
+    struct node *weights = node_reshape(tape, node_softmax(tape, logs, 0), 3, column);
+    struct node *y =
+        node_sum(tape, node_multiply(tape, node_concatenate(tape, parts + sums, sums, 0), weights),
+                 1, false);
+    call_return_typed(call, y, out[0]->dtype);
+    if (kind == 1)
+        call_return_typed(call, node_reshape(tape, node_logsumexp(tape, logs, 0), 1, &rows),
+                          DT_F32);
+    else call_return_none(call);
+}
+
+/* ---- scores by which keys are chosen ----------------------------------------------------------------------------- */
+
+/* The largest score of each query and the sum of exponentials about it, a score being the sum over heads of
+ * weight relu(q k). q (rows, heads, width), k (columns, one head, width); later keys are masked in mode 3. */
+static void index_statistics(struct call *call, struct node *q, struct node *k,
+                             struct node *weights, int64_t mode, struct node **largest,
+                             struct node **sum)
+{
+    struct tape *tape = call->tape;
+    int64_t keys[2] = { k->shape[0], k->shape[2] }, column[3] = { q->shape[0], q->shape[1], 1 };
+    struct node *scores =
+        compose_matmul(tape, q, node_transpose(tape, node_reshape(tape, k, 2, keys), 0, 1));
+    scores = node_multiply(tape, node_positive_part(tape, scores),
+                           node_reshape(tape, weights, 3, column));
+    scores = node_sum(tape, scores, 2, false);
+    if (tape_failed(tape)) return;
+    if (mode == 3)
+        scores = node_select(
+            tape, outside_band(tape, q->shape[0], keys[0], keys[0] - q->shape[0], INT64_MAX),
+            node_scalar(tape, -INFINITY), scores);
+    *largest = node_extremum(tape, scores, 2, true, 1);
+    *sum = node_sum(tape, node_apply(tape, "exp", node_subtract(tape, scores, *largest)), 2, true);
+}
+
+/* Both statistics of every query, (batch, 1, queries) or, packed, (1, tokens). */
+static void indexer_softmax_lse(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *q = call_tensor(call, "query_index"), *k = call_tensor(call, "key_index"),
+                *weights = call_tensor(call, "weights");
+    const char *layout = call_string(call, "layout");
+    int64_t mode = call_int(call, "sparse_mode");
+    bool packed = !strcmp(layout, "TND");
+    int rank = packed ? 3 : 4;
+    struct groups of_q, of_k;
+    if (!call_require(call,
+                      (packed || !strcmp(layout, "BSND")) && (mode == 0 || mode == 3) &&
+                          q->rank == rank && k->rank == rank && weights->rank == rank - 1 &&
+                          !q->integer && !k->integer && !weights->integer && q->n && k->n &&
+                          k->shape[rank - 2] == 1 && k->shape[rank - 1] == q->shape[rank - 1] &&
+                          weights->n * (size_t)q->shape[rank - 1] == q->n &&
+                          (packed || k->shape[0] == q->shape[0]),
+                      "queries, keys of one head and weights in layout BSND or TND are needed"))
+        return;
+    if (packed && (!groups_read(call, &of_q, "actual_seq_qlen", true, q->shape[0]) ||
+                   !groups_read(call, &of_k, "actual_seq_klen", true, k->shape[0]) ||
+                   !call_require(call, of_q.count == of_k.count && of_q.total == q->shape[0],
+                                 "as many sequences of queries as of keys are needed")))
+        return;
+    int blocks = packed ? of_q.count : (int)q->shape[0];
+    struct node **parts = tape_allocate(tape, 2 * (size_t)blocks, sizeof *parts);
+    int used = 0;
+    for (int i = 0; !tape_failed(tape) && i < blocks; i++) {
+        struct node *block[3] = { q, k, weights };
+        for (int x = 0; x < 3; x++) {
+            struct groups *of = x == 1 ? &of_k : &of_q;
+            int64_t start = packed ? of->start[i] : i, length = packed ? of->end[i] - start : 1;
+            block[x] = node_slice(tape, block[x], 0, start, length, 1);
+            if (!packed)
+                block[x] = node_reshape(tape, block[x], block[x]->rank - 1, block[x]->shape + 1);
+        }
+        if (!call_require(call,
+                          block[0]->rank == 3 && block[1]->shape[0] >= 1 &&
+                              block[1]->shape[0] >= block[0]->shape[0],
+                          "a sequence has at least as many keys as queries"))
+            return;
+        if (!block[0]->shape[0]) continue;
+        index_statistics(call, block[0], block[1], block[2], mode, &parts[used],
+                         &parts[blocks + used]);
+        used++;
+    }
+    if (!call_require(call, used >= 1, "there are no queries")) return;
+    int64_t shape[3] = { q->shape[0], 1, q->rank > 3 ? q->shape[1] : 1 },
+            flat[2] = { 1, q->shape[0] };
+    for (int s = 0; s < 2; s++) {
+        struct node *y = node_concatenate(tape, parts + s * blocks, used, 0);
+        call_return_typed(call,
+                          packed ? node_reshape(tape, y, 2, flat) : node_reshape(tape, y, 3, shape),
+                          DT_F32);
+    }
+}
+
+/* clang-format off */
+#define TRAIN "(Tensor query, Tensor key, Tensor value, int head_num, str input_layout, Tensor? pse=None, Tensor? padding_mask=None, Tensor? atten_mask=None, "
+#define LENGTHS "int inner_precise=0, Any prefix=None, Any actual_seq_qlen=None, Any actual_seq_kvlen=None, int sparse_mode=0, bool gen_mask_parallel=True, bool sync=False"
+#define WINDOW1 "float? scale=None, float keep_prob=1.0, int pre_tockens=2147483647, int next_tockens=2147483647, "
+#define WINDOW2 "float scale=1.0, float keep_prob=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, "
+#define SECOND TRAIN "Tensor? query_rope=None, Tensor? key_rope=None, " WINDOW2 LENGTHS ", int pse_type=1, Any q_start_idx=None, Any kv_start_idx=None, ...)"
+const struct op ops_npu_attention[] = {
+    { "npu_scaled_masked_softmax", NPU, "(Tensor x, Tensor mask, Scalar scale=1, bool fixed_triu_mask=False)", scaled_masked_softmax, OP_ONE_NODE, 0, NULL },
+    { "npu_fusion_attention|npu_flash_attention", NPU, TRAIN WINDOW1 LENGTHS ", ...)", fusion_attention, OP_ONE_NODE, 0, NULL },
+    { "npu_fusion_attention_v2|npu_fusion_attention_v3", NPU, SECOND, fusion_attention, OP_ONE_NODE, 1, NULL },
+    { "fusion_attention_v2.npu_fusion_attention", MINDSPEED, TRAIN WINDOW2 LENGTHS ", int pse_type=1, Any q_start_idx=None, Any kv_start_idx=None, Tensor? query_rope=None, Tensor? key_rope=None, ...)", fusion_attention, OP_ONE_NODE, 1, NULL },
+    { "npu_fused_attention_score", NPU, "(Tensor query_layer, Tensor key_layer, Tensor value_layer, Tensor attention_mask, Scalar scale, float keep_prob, bool query_transpose=False, bool key_transpose=False, bool bmm_score_transpose_a=False, bool bmm_score_transpose_b=False, bool value_transpose=False, bool dx_transpose=False)", fused_attention_score, OP_ONE_NODE, 0, NULL },
+    { "npu_prompt_flash_attention", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, Tensor? pse_shift=None, int[]? actual_seq_lengths=None, Tensor? deq_scale1=None, Tensor? quant_scale1=None, Tensor? deq_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, int num_heads=1, float scale_value=1.0, int pre_tokens=2147473647, int next_tokens=0, str input_layout='BSH', int num_key_value_heads=0, int[]? actual_seq_lengths_kv=None, int sparse_mode=0)", infer_attention, OP_NO_GRADIENT, 0, NULL },
+    { "npu_incre_flash_attention", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, Tensor? pse_shift=None, int[]? actual_seq_lengths=None, Tensor? antiquant_scale=None, Tensor? antiquant_offset=None, Tensor? block_table=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? kv_padding_size=None, int num_heads=1, float scale_value=1.0, str input_layout='BSH', int num_key_value_heads=0, int block_size=0, int inner_precise=1)", infer_attention, OP_NO_GRADIENT, 1, NULL },
+    { "npu_fused_infer_attention_score", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? pse_shift=None, Tensor? atten_mask=None, int[]? actual_seq_lengths=None, int[]? actual_seq_lengths_kv=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? antiquant_scale=None, Tensor? key_antiquant_scale=None, Tensor? value_antiquant_scale=None, Tensor? block_table=None, Tensor? query_padding_size=None, Tensor? kv_padding_size=None, Tensor? key_shared_prefix=None, Tensor? value_shared_prefix=None, Tensor? query_rope=None, Tensor? key_rope=None, int num_heads=1, float scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, str input_layout='BSH', int num_key_value_heads=0, int sparse_mode=0, bool softmax_lse_flag=False, ...)", infer_attention, OP_NO_GRADIENT, 2, NULL },
+    { "npu_fused_infer_attention_score_v2", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? query_rope=None, Tensor? key_rope=None, Tensor? pse_shift=None, Tensor? atten_mask=None, int[]? actual_seq_qlen=None, int[]? actual_seq_kvlen=None, Tensor? block_table=None, Tensor? dequant_scale_query=None, Tensor? dequant_scale_key=None, Tensor? dequant_scale_value=None, int num_query_heads=1, int num_key_value_heads=0, float softmax_scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, str input_layout='BSH', int sparse_mode=0, bool return_softmax_lse=False, ...)", infer_attention, OP_NO_GRADIENT, 3, NULL },
+    { "npu_ring_attention_update.npu_ring_attention_update", MINDSPEED, "(Tensor prev_attn_out, Tensor prev_softmax_max, Tensor prev_softmax_sum, Tensor cur_attn_out, Tensor cur_softmax_max, Tensor cur_softmax_sum, Tensor? actual_seq_qlen=None, str layout='SBH')", ring_attention_update, OP_NO_GRADIENT, 0, NULL },
+    { "npu_dense_lightning_indexer_softmax_lse", NPU, "(Tensor query_index, Tensor key_index, Tensor weights, *, Any actual_seq_qlen=None, Any actual_seq_klen=None, str? layout='BSND', int? sparse_mode=3, ...)", indexer_softmax_lse, OP_NO_GRADIENT, 0, NULL },
+    { "npu_sparse_flash_attention", NPU, "(Tensor query, Tensor key, Tensor value, Tensor sparse_indices, float scale_value, *, Tensor? block_table=None, Tensor? actual_seq_lengths_query=None, Tensor? actual_seq_lengths_kv=None, Tensor? query_rope=None, Tensor? key_rope=None, int sparse_block_size=1, str layout_query='BSND', str layout_kv='BSND', int sparse_mode=3, int pre_tokens=9223372036854775807, int next_tokens=9223372036854775807, int attention_mode=0, bool return_softmax_lse=False)", sparse_flash_attention, OP_NO_GRADIENT, 0, NULL },
+    { "npu_attention_update", NPU, "(Tensor[] lse, Tensor[] local_out, int update_type)", attention_update, OP_NO_GRADIENT, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(npu_attention);

@@ -1,0 +1,84 @@
+/* Rounding to the integers of a quantized dtype. */
+#include "bench/ops/quantizing.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/primitives/integral.h"
+#include "bench/primitives/selection.h"
+
+struct rounding {
+    const struct node *y;
+    double low, high, slack, shift;
+};
+
+static double limited(const struct rounding *r, size_t i)
+{
+    double y = r->y->value[i];
+    return isnan(y) ? 0 : fmin(fmax(y, r->low), r->high);
+}
+
+static bool may_be(void *context, size_t i, int64_t k)
+{
+    const struct rounding *r = context;
+    if (isnan(r->y->value[i])) return true; /* what a NaN is rounded to is open */
+    double y = limited(r, i), room = r->slack * (fabs(r->y->value[i]) + r->shift);
+    return (double)k >= r->low && (double)k <= r->high &&
+           fabs((double)k - y) <= 0.5 + fmin(room, 0x1p31);
+}
+
+static double unit_of(enum dtype dtype)
+{
+    return dtype == DT_F16 || dtype == DT_BF16 ? dtype_ulp(dtype, 1) / 2 : 0;
+}
+
+void call_return_quantized(struct call *call, struct node *y, enum dtype dtype, double low,
+                           double high, const struct quantizing *how, double shift)
+{
+    struct tape *tape = call->tape;
+    if (!call_require(call, node_is_real(y) && !y->imaginary, "real numbers are quantized")) return;
+    if (dtype_is_float(dtype)) {
+        double most = dtype_info(dtype)->largest;
+        struct node *top = node_scalar(tape, most), *bottom = node_scalar(tape, -most);
+        y = node_select(tape, node_compare(tape, COMPARE_GT, y, top), top, y);
+        y = node_select(tape, node_compare(tape, COMPARE_LT, y, bottom), bottom, y);
+        call_return_typed(call, y, dtype);
+        return;
+    }
+    (void)node_values(tape, y);
+    struct node *own = node_new_integer(tape, dtype, y->rank, y->shape);
+    if (tape_failed(tape)) return;
+    struct rounding rounding = { y, low, high, how->roundings * 0x1p-24 + unit_of(how->stored),
+                                 fabs(shift) };
+    for (size_t i = 0; i < y->n; i++) own->integer[i] = (int64_t)rint(limited(&rounding, i));
+    call_return(call, call_settled_indices(call, call->results.count, own, may_be, &rounding));
+}
+
+void call_return_quantized_as(struct call *call, struct node *y, enum dtype dtype,
+                              const struct quantizing *how, double shift)
+{
+    if (dtype == DT_NONE) dtype = DT_I8;
+    const struct dtype_info *info = dtype_info(dtype);
+    if (!call_require(call,
+                      dtype == DT_I8 || dtype == DT_U8 || dtype == DT_I32 || dtype == DT_F8E4M3 ||
+                          dtype == DT_F8E5M2,
+                      "%s is no quantized dtype that is followed here", info->name))
+        return;
+    call_return_quantized(call, y, dtype, info->lowest, info->largest, how, shift);
+}
+
+struct node *int4_unpacked(struct call *call, struct node *x)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    if (!call_require(call, x->dtype == DT_I32 && x->rank && x->shape[x->rank - 1] < INT32_MAX,
+                      "numbers of four bits come in int32"))
+        return x;
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 1] *= 8;
+    struct node *y = node_new_integer(call->tape, DT_I8, x->rank, shape);
+    for (size_t i = 0; !tape_failed(call->tape) && i < y->n; i++) {
+        int64_t nibble = (int64_t)((uint64_t)x->integer[i / 8] >> 4 * (i % 8) & 15);
+        y->integer[i] = nibble < 8 ? nibble : nibble - 16;
+    }
+    return y;
+}

@@ -1,0 +1,37 @@
+/* What eigenvectors and singular vectors share: values that a kernel cannot tell apart as groups, how far a computed
+ * subspace turns, and the errors of a plain kernel.
+ *
+ * A backward stable kernel finds the vectors of A + E with ||E|| <= 8 n u ||A||_F (LAPACK's own tests, LAPACK Working
+ * Note 41, take n ulp ||A|| times a threshold of 20 to 50 for a fault), in the root mean square over the elements
+ * of E, which the roundings of n orthogonal transformations make, 5 u ||A||_F / sqrt(n) and what deflation takes for
+ * zero, 2 u ||A||_2. A kernel in float64 is compared with a reference that was found in double as well, where balls are
+ * too many: twice that. To first order the vector of group c moves by sum_i x_i (x_i^T E x_c) / (gap between i and c). */
+#ifndef PROBE_BENCH_PRIMITIVES_VECTOR_GROUPS_H
+#define PROBE_BENCH_PRIMITIVES_VECTOR_GROUPS_H
+
+#include "bench/tape/tape.h"
+
+/* What is known of a matrix before it is factorized. Both are rounded up. */
+struct group_matrix {
+    double frobenius, /* ||A||_F, not 0 */
+        input;        /* the Frobenius norm of the errors of its elements */
+};
+
+/* `count` elements of `a` from `first` on. `what` is looked for, as a SKIP says when an element is not finite. */
+struct status group_matrix_measure(struct group_matrix *out, const struct node *a, size_t first,
+                                   size_t count, const char *what);
+
+/* Values closer than this form a group. `norm` is the largest magnitude among n values. */
+double group_distance(const struct tape *tape, enum dtype dtype, size_t n, double norm);
+
+/* End of the group of sorted values that starts at `start`. */
+size_t group_end(const double *values, size_t n, size_t start, double distance);
+
+/* ||E|| of a model's kernel; in the root mean square an element of E in any orthonormal basis. */
+double group_backward_error(const struct tape *tape, size_t n, double frobenius, double largest);
+
+/* Errors of an element x of a vector of length n, one of `count` in its group, that are not E's: of its normalization,
+ * of the products that make it of reflections, and in float64 of the reference's turn within the group. */
+double group_forward_error(const struct tape *tape, size_t n, size_t count, double x);
+
+#endif

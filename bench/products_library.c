@@ -1,0 +1,10 @@
+/* OpenBLAS, as the bench has it. */
+#include "bench/products_library.h"
+
+#include "bench/arithmetic/blas.h"
+
+struct status products_library_load(void) { return blas_load(); }
+
+const char *products_library_core(void) { return blas_core(); }
+
+bool products_library_is_openmp(void) { return blas_is_openmp(); }

@@ -1,0 +1,234 @@
+/* Rows and results, in the order in which they come. */
+#include "compare/details_output.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { WRITE_BYTES = 1 << 20 };
+
+const enum details_column details_metric_columns[THREE_WAY_METRICS] = {
+    [METRIC_SMALL_VALUE] = COLUMN_SMALL_VALUE_RATIO,
+    [METRIC_RMSE] = COLUMN_RMSE,
+    [METRIC_MAX_RELATIVE] = COLUMN_MAX_RELATIVE_ERROR,
+    [METRIC_MEAN_RELATIVE] = COLUMN_MEAN_RELATIVE_ERROR,
+    [METRIC_BALANCE] = COLUMN_ERROR_BALANCE,
+    [METRIC_BINARY] = COLUMN_BINARY_MISMATCH,
+    [METRIC_INF_NAN] = COLUMN_INF_NAN_RATIO,
+    [METRIC_RELATIVE] = COLUMN_RELATIVE_ERROR_RATIO,
+    [METRIC_ABSOLUTE] = COLUMN_ABSOLUTE_ERROR_RATIO,
+    [METRIC_MEAN_ULP] = COLUMN_MEAN_ULP,
+    [METRIC_ULP_PROPORTION] = COLUMN_ULP_PROPORTION,
+    [METRIC_THOUSANDTH] = COLUMN_THOUSANDTH,
+};
+
+/* ---- files ------------------------------------------------------------------------------ */
+
+static struct status flush(struct csv_buffer *text, const struct file *file, size_t least)
+{
+    if (!file || text->length < least || !text->length) return status_ok();
+    TRY(file_write_all(file, text->data, text->length));
+    csv_buffer_clear(text);
+    return status_ok();
+}
+
+static struct status write_headers(struct comparison_output *out)
+{
+    static const char *const result_header[] = { "API Name", "Forward Test Success",
+                                                 "Backward Test Success", "Message" };
+    const char *headers[THREE_WAY_COLUMNS];
+    memcpy(headers, three_way_headers, sizeof headers);
+    headers_translate(headers, THREE_WAY_COLUMNS, out->request->language);
+    TRY(csv_append_mark(&out->details_text));
+    TRY(csv_append_row(&out->details_text, headers, THREE_WAY_COLUMNS));
+    TRY(csv_append_mark(&out->result_text));
+    return csv_append_row(&out->result_text, result_header, 4);
+}
+
+/* Nothing may be left of an earlier start; a file that nothing was written to need not be one that can be
+ * cut. */
+static struct status empty(const struct file *file)
+{
+    uint64_t bytes;
+    if (!file) return status_ok();
+    TRY(file_size(&bytes, file));
+    return bytes ? file_truncate(file, 0) : status_ok();
+}
+
+struct status comparison_output_start(struct comparison_output *out)
+{
+    csv_buffer_clear(&out->details_text);
+    csv_buffer_clear(&out->result_text);
+    out->counts = (struct compare_counts){ .apis = 0 };
+    TRY(empty(out->details));
+    TRY(empty(out->result));
+    return write_headers(out);
+}
+
+struct status comparison_output_finish(struct comparison_output *out)
+{
+    TRY(flush(&out->details_text, out->details, 0));
+    return flush(&out->result_text, out->result, 0);
+}
+
+void comparison_output_release(struct comparison_output *out)
+{
+    csv_buffer_release(&out->details_text);
+    csv_buffer_release(&out->result_text);
+}
+
+/* ---- details ---------------------------------------------------------------------------- */
+
+static struct status append_string(struct csv_buffer *text, const char *string)
+{
+    return csv_append_cell(text, string, strlen(string));
+}
+
+/* Most cells are blank, in long runs: `count` of them at once. */
+static struct status append_blanks(struct csv_buffer *text, size_t count)
+{
+    static const char blanks[] = " , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , ,";
+    _Static_assert(sizeof blanks > 2 * THREE_WAY_COLUMNS, "a row's blanks fit");
+    return csv_append_bytes(text, blanks, 2 * count);
+}
+
+static struct status append_cell(struct comparison_output *out, const struct three_way_cell *cell,
+                                 const struct details_row *row)
+{
+    switch (cell->kind) {
+    case CELL_NUMBER:
+        return csv_append_fixed(&out->details_text, cell->number, out->request->precision);
+    case CELL_VERDICT: return append_string(&out->details_text, verdict_name(cell->verdict));
+    case CELL_NPU_TEXT: {
+        struct csv_text text = row->cells[details_metric_columns[cell->metric]];
+        return csv_append_cell(&out->details_text, text.bytes, text.length);
+    }
+    case CELL_BLANK: break;
+    }
+    return append_blanks(&out->details_text, 1);
+}
+
+/* The cells between the name and the verdict. */
+static struct status append_cells(struct comparison_output *out,
+                                  const struct three_way_verdict *verdict,
+                                  const struct details_row *row)
+{
+    size_t blanks = 0;
+    for (size_t column = THREE_WAY_NAME + 1; column < THREE_WAY_STATUS; column++) {
+        if (verdict->cells[column].kind == CELL_BLANK) {
+            blanks++;
+            continue;
+        }
+        if (blanks) TRY(append_blanks(&out->details_text, blanks));
+        blanks = 0;
+        TRY(append_cell(out, &verdict->cells[column], row));
+    }
+    return append_blanks(&out->details_text, blanks);
+}
+
+struct csv_text comparison_message(const struct three_way_verdict *verdict,
+                                   const struct details_row *row)
+{
+    if (verdict->npu_message && row) return row->cells[COLUMN_MESSAGE];
+    return (struct csv_text){ verdict->message, verdict->message_length };
+}
+
+/* `row` may be NULL for a verdict without cells. */
+static struct status append_details(struct comparison_output *out, struct csv_text name,
+                                    const struct three_way_verdict *verdict,
+                                    const struct details_row *row)
+{
+    struct csv_text message = comparison_message(verdict, row);
+
+    TRY(csv_append_cell(&out->details_text, name.bytes, name.length));
+    TRY(append_cells(out, verdict, row));
+    TRY(append_string(&out->details_text, verdict_name(verdict->verdict)));
+    TRY(append_string(&out->details_text, verdict->algorithm));
+    TRY(csv_append_cell(&out->details_text, message.bytes, message.length));
+    TRY(csv_end_row(&out->details_text));
+    return flush(&out->details_text, out->details, WRITE_BYTES);
+}
+
+static struct status tell(const struct comparison_output *out, const struct details_row *row,
+                          struct csv_text row_name, const struct row_name *name,
+                          const struct three_way_verdict *verdict)
+{
+    struct csv_text npu[THREE_WAY_METRICS];
+    bool fails = verdict->verdict == VERDICT_ERROR || verdict->verdict == VERDICT_WARNING;
+    if (!fails || !out->request->tell) return status_ok();
+    for (enum three_way_metric metric = 0; row && metric < THREE_WAY_METRICS; metric++)
+        npu[metric] = row->cells[details_metric_columns[metric]];
+    const struct compare_note note = { .row = row_name,
+                                       .call = name ? name->full_name : row_name,
+                                       .verdict = verdict,
+                                       .npu = row ? npu : NULL,
+                                       .message = comparison_message(verdict, row) };
+    return out->request->tell(out->request->context, &note);
+}
+
+struct status comparison_output_row(struct comparison_output *out, const struct details_row *row,
+                                    struct csv_text row_name, const struct row_name *name,
+                                    const struct three_way_verdict *verdict)
+{
+    TRY(append_details(out, row_name, verdict, row));
+    return tell(out, row, row_name, name, verdict);
+}
+
+/* ---- results ---------------------------------------------------------------------------- */
+
+bool call_verdicts_add(struct call_verdicts *call, const struct row_name *name,
+                       const struct three_way_verdict *verdict)
+{
+    call->unsupported = verdict->unsupported;
+    if (verdict->unattributed) return false;
+    call->verdicts[name->backward] |= (uint8_t)(1u << verdict->verdict);
+    return !name->backward && verdict->verdict == VERDICT_SKIP;
+}
+
+/* The worst of a set of verdicts; SKIP only when there is nothing else. */
+static enum verdict combine(unsigned verdicts)
+{
+    static const enum verdict worst_first[] = { VERDICT_ERROR, VERDICT_WARNING, VERDICT_PASS,
+                                                VERDICT_SKIP };
+    for (size_t i = 0; i < sizeof worst_first / sizeof *worst_first; i++) {
+        if (verdicts & (1u << worst_first[i])) return worst_first[i];
+    }
+    return VERDICT_BLANK;
+}
+
+static const char topk_hint[] = "On the NPU, sorted=False of topk has no effect: its results are "
+                                "in order. Compare with sorted=True.";
+
+struct compare_result call_verdicts_result(const struct call_verdicts *call, const char *name,
+                                           const char *skipped)
+{
+    struct compare_result result = {
+        .name = name, .forward = VERDICT_SKIP, .backward = VERDICT_SKIP, .message = ""
+    };
+    if (call->unsupported) {
+        result.message = three_way_unsupported;
+        return result;
+    }
+    result.forward = combine(call->verdicts[0]);
+    result.backward = combine(call->verdicts[1]);
+    if (result.forward == VERDICT_ERROR && call->is_topk) result.message = topk_hint;
+    /* Where nothing but SKIP rows made the verdict, the last of them has left its message. */
+    assert(result.forward != VERDICT_SKIP || skipped);
+    if (result.forward == VERDICT_SKIP) result.message = skipped;
+    return result;
+}
+
+struct status comparison_output_result(struct comparison_output *out,
+                                       const struct compare_result *result)
+{
+    const char *const cells[] = { result->name, verdict_name(result->forward),
+                                  verdict_name(result->backward), result->message };
+    out->counts.apis++;
+    out->counts.verdicts[0][result->forward]++;
+    out->counts.verdicts[1][result->backward]++;
+    out->counts.judged += verdict_is_judgement(result->forward) ||
+                          verdict_is_judgement(result->backward);
+    TRY(csv_append_row(&out->result_text, cells, 4));
+    TRY(flush(&out->result_text, out->result, WRITE_BYTES));
+    if (!out->request->tell_result) return status_ok();
+    return out->request->tell_result(out->request->context, result);
+}

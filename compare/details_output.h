@@ -1,0 +1,62 @@
+/* What a comparison of details files writes and tells, however its rows were found: the details row by
+ * row, the results of calls, the counts of both.
+ */
+#ifndef PROBE_COMPARE_DETAILS_OUTPUT_H
+#define PROBE_COMPARE_DETAILS_OUTPUT_H
+
+#include "compare/details.h"
+
+/* One comparison, from its start to its end. */
+struct comparison_output {
+    const struct compare_request *request;
+    const struct file *details, *result; /* NULL: what is written stays in the texts */
+    struct compare_counts counts;
+    struct csv_buffer details_text, result_text; /* rows not yet written */
+};
+
+/* Where the metrics stand in a row. */
+extern const enum details_column details_metric_columns[THREE_WAY_METRICS];
+
+/* Start, with the headers of both files. What an earlier start wrote is dropped. */
+struct status comparison_output_start(struct comparison_output *out);
+
+/* Write what is not yet written. */
+struct status comparison_output_finish(struct comparison_output *out);
+void comparison_output_release(struct comparison_output *out);
+
+/* Write the details of a judged row, and tell of it when it fails.
+ *
+ *   row   of the NPU; NULL for a verdict without cells
+ *   name  its parts; NULL when it has none
+ */
+struct status comparison_output_row(struct comparison_output *out, const struct details_row *row,
+                                    struct csv_text row_name, const struct row_name *name,
+                                    const struct three_way_verdict *verdict);
+
+/* Its message. */
+struct csv_text comparison_message(const struct three_way_verdict *verdict,
+                                   const struct details_row *row);
+
+/* Write and count a result. */
+struct status comparison_output_result(struct comparison_output *out,
+                                       const struct compare_result *result);
+
+/* What the rows of a call add up to. */
+struct call_verdicts {
+    uint8_t verdicts[2]; /* bits 1 << verdict of its rows, [backward] */
+    bool unsupported;    /* the last row says so */
+    bool is_topk;
+};
+
+/* Add a row; true when its message is the call's, unless a later one is. */
+bool call_verdicts_add(struct call_verdicts *call, const struct row_name *name,
+                       const struct three_way_verdict *verdict);
+
+/* The result of a call.
+ *
+ *   skipped  message of its last skipped forward row
+ */
+struct compare_result call_verdicts_result(const struct call_verdicts *call, const char *name,
+                                           const char *skipped);
+
+#endif

@@ -1,0 +1,56 @@
+/* A row of the NPU's file beside the row of its name in the GPU's: whether they belong together, and the
+ * verdict. Whoever finds the GPU's row keeps what is said of a call (struct pair_keeper).
+ */
+#ifndef PROBE_COMPARE_DETAILS_PAIR_H
+#define PROBE_COMPARE_DETAILS_PAIR_H
+
+#include "compare/details_output.h"
+
+/* A row of the GPU's file, as far as it is needed. */
+struct gpu_row {
+    bool found;    /* false: there is none, and the rest does not count */
+    bool repeated; /* its name comes again in the file */
+    struct three_way_side side;
+    struct csv_text name;
+    struct csv_text message; /* of a row without numbers; empty otherwise */
+    struct csv_text shape;   /* empty when it has none */
+};
+
+/* Told of each row that was written, to add it to the result of its call.
+ *
+ *   name  NULL when the row is none of a call
+ */
+struct pair_keeper {
+    struct status (*add)(struct pair_keeper *keeper, struct csv_text row_name,
+                         const struct row_name *name, const struct three_way_verdict *verdict,
+                         struct csv_text message);
+};
+
+/* Open a details file with all columns that a comparison needs. */
+struct status details_open(struct details_file *out, const struct compare_request *request,
+                           const char *path);
+
+/* The numbers, verdict, message and shape of a row of the GPU; its texts are those of `row`. */
+void gpu_row_read(struct gpu_row *out, const struct details_row *row,
+                  const struct compare_request *request);
+
+/* Write what a row of the NPU comes to.
+ *
+ *   npu_repeated  an earlier row of the file has its name
+ */
+struct status pair_rows(struct comparison_output *out, struct pair_keeper *keeper,
+                        const struct details_row *row, const struct row_name *name,
+                        bool npu_repeated, const struct gpu_row *gpu);
+
+/* Write a row that only the GPU has; `keeper` NULL: its call's result has it already. */
+struct status pair_gpu_only(struct comparison_output *out, struct pair_keeper *keeper,
+                            struct csv_text row_name, const struct row_name *name);
+
+/* The verdict of such a row. */
+void pair_gpu_only_verdict(struct three_way_verdict *verdict);
+
+/* Write a row whose name is none of a row. */
+struct status pair_invalid(struct comparison_output *out, struct pair_keeper *keeper,
+                           struct csv_text row_name);
+
+#endif

@@ -1,0 +1,96 @@
+"""Goldens of factorizations that are unique up to signs or a basis, and of what is made of them. Run with python3 (PyTorch 1.13)."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "goldens"))
+import torch
+from make import Goldens, fixed
+
+g = Goldens(__file__, seed=17)
+
+
+def symmetric(*shape):
+    a = g.normal(*shape)
+    return a + a.transpose(-1, -2)
+
+
+def low_rank(m, n, rank):
+    """Small integers, so that the rank is exact."""
+    return (g.integers(m, rank, low=-2, high=3) @ g.integers(rank, n, low=-2, high=3)).float()
+
+
+# ---- QR -----------------------------------------------------------------------------------------------
+for shape in ((3, 3), (5, 3), (2, 4, 2), (1, 1), (3, 5)):
+    g.add("Torch.linalg.qr", g.normal(*shape))
+    g.add("Torch.qr", g.normal(*shape))
+    g.add("Tensor.qr", g.normal(*shape), some=True)
+g.add("Torch.linalg.qr", g.normal(5, 3), mode="complete", grad=False)
+g.add("Torch.linalg.qr", g.normal(2, 4, 1), mode="complete", grad=False)
+g.add("Torch.linalg.qr", g.normal(3, 3), mode="complete")
+g.add("Torch.linalg.qr", g.normal(2, 4), mode="complete")
+g.add("Torch.linalg.qr", g.normal(4, 3), mode="r", grad=False)
+g.add("Torch.linalg.qr", g.normal(3, 4), mode="r", grad=False)
+g.add("Torch.linalg.qr", g.normal(24, 16))
+g.add("Torch.qr", g.normal(5, 2), some=False, grad=False)
+g.add("Aten.linalg_qr", g.normal(4, 3))
+g.add("Aten.linalg_qr", g.normal(4, 3), "complete", grad=False)
+
+# ---- eigenvectors ----------------------------------------------------------------------------------------
+for shape in ((3, 3), (2, 4, 4), (1, 1), (12, 12)):
+    g.add("Torch.linalg.eigh", symmetric(*shape))
+    g.add("Torch.linalg.eigvalsh", symmetric(*shape))
+g.add("Torch.linalg.eigh", g.normal(3, 3), UPLO="U", grad=False)  # one triangle is read
+g.add("Torch.linalg.eigh", g.normal(3, 3), "L", grad=False)
+g.add("Torch.linalg.eigvalsh", g.normal(3, 3), "U", grad=False)
+g.add("Torch.linalg.eigh", torch.eye(4), grad=False)
+g.add("Torch.linalg.eigh", torch.ones(4, 4), grad=False)
+g.add("Torch.linalg.eigh", torch.zeros(3, 3), grad=False)
+g.add("Torch.linalg.eigh", torch.diag(torch.tensor([2.0, -1.0, 2.0, 5.0, 2.0])), grad=False)
+g.add("Torch.symeig", symmetric(3, 3), True)
+g.add("Torch.symeig", symmetric(3, 3), eigenvectors=True, upper=False)
+g.add("Tensor.symeig", symmetric(3, 3), True)
+g.add("Torch.symeig", symmetric(2, 3, 3))
+g.add("Aten._linalg_eigh", symmetric(3, 3))
+g.add("Aten._linalg_eigh", symmetric(3, 3), "U", False)
+
+# ---- singular vectors -------------------------------------------------------------------------------------
+for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 4), (1, 1), (16, 12)):
+    g.add("Torch.linalg.svd", g.normal(*shape), full_matrices=False)
+    g.add("Torch.svd", g.normal(*shape))
+    g.add("Tensor.svd", g.normal(*shape))
+    g.add("Torch.linalg.svd", g.normal(*shape), grad=False)
+    g.add("Torch.svd", g.normal(*shape), some=False, grad=False)
+    g.add("Torch.linalg.svdvals", g.normal(*shape))
+g.add("Torch.svd", g.normal(3, 2), compute_uv=False, grad=False)
+g.add("Torch.linalg.svd", torch.eye(3), grad=False)
+g.add("Torch.linalg.svd", torch.zeros(3, 2), grad=False)
+g.add("Torch.linalg.svd", torch.ones(3, 4), full_matrices=False, grad=False)
+for m, n, rank in ((5, 4, 2), (4, 6, 2), (4, 4, 3)):
+    for full in (False, True):
+        g.add("Torch.linalg.svd", low_rank(m, n, rank), full_matrices=full, grad=False)
+g.add("Torch.linalg.svdvals", low_rank(5, 4, 2), grad=False)
+g.add("Aten._linalg_svd", g.normal(3, 2))
+g.add("Aten._linalg_svd", g.normal(3, 2), True, grad=False)
+g.add("Aten._linalg_svd", g.normal(3, 2), False, False, grad=False)
+
+# ---- least squares, reflections ------------------------------------------------------------------------------
+for driver in (None, "gels", "gelsd", "gelss", "gelsy"):
+    g.add("Torch.linalg.lstsq", g.normal(5, 3), g.normal(5, 2), driver=driver, grad=False)
+    g.add("Torch.linalg.lstsq", g.normal(3, 3), g.normal(3, 1), driver=driver, grad=False)
+    g.add("Torch.linalg.lstsq", g.normal(2, 4, 2), g.normal(2, 4, 1), driver=driver, grad=False)
+    g.add("Torch.linalg.lstsq", g.normal(2, 4), g.normal(2, 3), driver=driver, grad=False)
+g.add("Torch.linalg.lstsq", g.normal(4, 2), g.normal(4, 3))
+for shape, reflections in (((4, 3), 3), ((4, 3), 2), ((3, 3), 3), ((2, 4, 2), 2)):
+    a, tau = torch.geqrf(g.normal(*shape))
+    tau = tau[..., :reflections].contiguous()
+    g.add("Torch.linalg.householder_product", a, tau)
+    g.add("Torch.orgqr", a, tau)
+    g.add("Tensor.orgqr", a, tau, grad=False)
+    for left in (True, False):
+        for transpose in (True, False):
+            other = g.normal(*shape[:-2], *((shape[-2], 2) if left else (2, shape[-2])))
+            g.add("Torch.ormqr", a, tau, other, left=left, transpose=transpose, grad=False)
+    g.add("Tensor.ormqr", a, tau, g.normal(*shape[:-1], 3), grad=False)
+    g.add("Aten.linalg_householder_product", a, tau, grad=False)
+    g.add("Aten.ormqr", a, tau, g.normal(*shape[:-1], 3), grad=False)
+g.save()

@@ -1,0 +1,1551 @@
+"""Goldens of the operators of torch_npu and MindSpeed: their documentation written out with PyTorch, in float64. Run with
+python3 (PyTorch 1.13). Each function has the operator's own arguments; none looks at how the bench computes."""
+import math
+import pathlib
+import struct
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "goldens"))
+import make
+import torch
+from torch.nn import functional as F
+
+NPU = {}
+
+
+def operator(function):
+    NPU[("MindSpeed." if "MINDSPEED" in (function.__doc__ or "") else "NPU.") + function.__name__.replace("__", ".")] = function
+    return function
+
+
+def alias(name, function):
+    NPU[name] = function
+
+
+# ---- layout ----------------------------------------------------------------------------------------------------
+
+
+@operator
+def npu_transpose(x, perm, require_contiguous=True):
+    return x.permute(perm)
+
+
+@operator
+def npu_format_cast(x, acl_format):
+    return x * 1
+
+
+@operator
+def npu_reshape(x, shape, can_refresh=False):
+    return x.reshape(shape)
+
+
+@operator
+def npu_broadcast(x, size):
+    return x.expand(size)
+
+
+@operator
+def npu_dtype_cast(x, dtype):
+    return x * 1 if dtype.is_floating_point and x.dtype == torch.float64 else x.to(dtype)
+
+
+@operator
+def one_(x):
+    return torch.ones_like(x)
+
+
+@operator
+def npu_pad(x, paddings):
+    return F.pad(x, [p for d in reversed(range(x.dim())) for p in paddings[2 * d:2 * d + 2]])
+
+
+@operator
+def npu_slice(x, offsets, size):
+    return x[tuple(slice(o, x.shape[d] if s == -1 else o + s) for d, (o, s) in enumerate(zip(offsets, size)))]
+
+
+@operator
+def npu_indexing(x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
+    return x[tuple(begin[d] if shrink_axis_mask >> d & 1 else
+                   slice(None if begin_mask >> d & 1 else begin[d], None if end_mask >> d & 1 else end[d], strides[d])
+                   for d in range(len(begin)))]
+
+
+@operator
+def npu_gather_sparse_index(x, index):
+    return x[index]
+
+
+@operator
+def npu_scatter(x, indices, updates, dim):
+    return x.scatter(dim, indices.long().unsqueeze(dim), updates.unsqueeze(dim))
+
+
+@operator
+def npu_scatter_nd_update(x, indices, updates):
+    y = x.clone()
+    y[tuple(indices.long().unbind(-1))] = updates
+    return y
+
+
+@operator
+def scatter_update(x, indices, updates, axis):
+    y = x.clone()
+    for i, at in enumerate(indices.tolist()):
+        y[i].narrow(axis - 1 if axis > 0 else axis, at, updates.shape[axis]).copy_(updates[i])
+    return y
+
+
+alias("NPU.npu_scatter_nd_update_", npu_scatter_nd_update)
+alias("NPU.scatter_update_", scatter_update)
+
+
+@operator
+def npu_one_hot(x, num_classes=-1, depth=1, on_value=1, off_value=0):
+    places = torch.arange(depth)
+    return torch.where(x.unsqueeze(-1) == places, float(on_value), float(off_value)).float()
+
+
+@operator
+def npu_max(x, dim, keepdim=False):
+    values, places = x.max(dim, keepdim)
+    return values, places.int()
+
+
+@operator
+def npu_min(x, dim, keepdim=False):
+    values, places = x.min(dim, keepdim)
+    return values, places.int()
+
+
+@operator
+def npu_sign_bits_pack(x, size):
+    bits = [int(v >= 0) for v in x.tolist()]
+    bits += [0] * (-len(bits) % 8)
+    return torch.tensor([sum(b << k for k, b in enumerate(bits[i:i + 8])) for i in range(0, len(bits), 8)],
+                        dtype=torch.uint8).reshape(size, -1)
+
+
+@operator
+def npu_sign_bits_unpack(x, size, dtype):
+    return torch.tensor([1.0 if v >> k & 1 else -1.0 for v in x.tolist() for k in range(8)], dtype=dtype).reshape(size, -1)
+
+
+@operator
+def npu_convert_weight_to_int4pack(weight, inner_k_tiles=0):
+    words = []
+    for eight in weight.reshape(-1, 8).tolist():
+        word = int.from_bytes(bytes((eight[k] & 15) | (eight[k + 1] & 15) << 4 for k in (0, 2, 4, 6)), "little", signed=True)
+        words.append(word)
+    return torch.tensor(words, dtype=torch.int32).reshape(*weight.shape[:-1], -1)
+
+
+# ---- activations, rotary embeddings --------------------------------------------------------------------------------
+
+
+@operator
+def npu_silu(x):
+    return F.silu(x)
+
+
+@operator
+def npu_gelu(x, *, approximate="none"):
+    return F.gelu(x, approximate=approximate)
+
+
+@operator
+def npu_geglu(x, dim=-1, approximate=1, activate_left=False):
+    a, b = x.chunk(2, dim)
+    if activate_left:
+        a, b = b, a
+    gelu = F.gelu(b, approximate="tanh" if approximate else "none")
+    return a * gelu, gelu
+
+
+@operator
+def npu_gelu_mul(x, *, approximate="none"):
+    a, b = x.chunk(2, -1)
+    return F.gelu(a, approximate=approximate) * b
+
+
+@operator
+def npu_clipped_swiglu(x, *, group_index=None, dim=-1, alpha=1.702, limit=7.0, bias=1.0, interleaved=True):
+    shape = list(x.shape)
+    rows = x.reshape(-1, torch.Size(shape[dim:]).numel())
+    a, b = (rows[:, ::2], rows[:, 1::2]) if interleaved else rows.chunk(2, 1)
+    a, b = a.clamp(max=limit), b.clamp(-limit, limit)
+    y = a * torch.sigmoid(alpha * a) * (b + bias)
+    if group_index is not None:
+        y = torch.cat([y[:group_index.sum()], torch.zeros_like(y[group_index.sum():])])
+    shape[dim] //= 2
+    return y.reshape(shape)
+
+
+def turned(x):
+    a, b = x.chunk(2, -1)
+    return torch.cat([-b, a], -1)
+
+
+def turned_pairs(x):
+    return torch.stack([-x[..., 1::2], x[..., ::2]], -1).reshape(x.shape)
+
+
+@operator
+def npu_rotary_position_embedding__npu_rotary_position_embedding(x, cos, sin, mode=0):
+    """MINDSPEED"""
+    return x * cos + (turned_pairs(x) if mode else turned(x)) * sin
+
+
+@operator
+def npu_apply_rotary_pos_emb(query, key, cos, sin, layout="BSH", rotary_mode="half"):
+    turn = turned if rotary_mode == "half" else turned_pairs
+    return tuple(x * cos + turn(x) * sin for x in (query, key))
+
+
+@operator
+def npu_interleave_rope(x, cos, sin):
+    split = torch.cat([x[..., ::2], x[..., 1::2]], -1)
+    return split * cos + turned(split) * sin
+
+
+def rope(x, cos, sin, head_size, neox):
+    heads = x.reshape(x.shape[0], -1, head_size)
+    half = cos.shape[-1]
+    y = heads.clone()
+    a, b = (heads[..., :half], heads[..., half:2 * half]) if neox else (heads[..., 0:2 * half:2], heads[..., 1:2 * half:2])
+    cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
+    low, high = a * cos - b * sin, b * cos + a * sin
+    if neox:
+        y = torch.cat([low, high, heads[..., 2 * half:]], -1)
+    else:
+        y = torch.cat([torch.stack([low, high], -1).flatten(-2), heads[..., 2 * half:]], -1)
+    return y.reshape(x.shape)
+
+
+@operator
+def npu_mrope(positions, query, key, cos_sin_cache, head_size, *, mrope_section=None, rotary_mode="half"):
+    cos, sin = cos_sin_cache[positions.long()].chunk(2, -1)
+    if mrope_section and any(mrope_section):
+        cos, sin = (torch.cat([m[i] for i, m in enumerate(t.split(mrope_section, -1))], -1) for t in (cos, sin))
+    return tuple(rope(x, cos, sin, head_size, rotary_mode == "half") for x in (query, key))
+
+
+@operator
+def _npu_rotary_embedding(positions, query, key, head_size, cos_sin_cache, is_neox_style):
+    return npu_mrope(positions, query, key, cos_sin_cache, head_size, rotary_mode="half" if is_neox_style else "interleave")
+
+
+# ---- normalizations -------------------------------------------------------------------------------------------------
+
+
+def wide_rms(x, gamma, epsilon):
+    dims = list(range(-gamma.dim(), 0))
+    wide = x.double() if x.dtype == torch.float64 else x.float()
+    r = 1 / torch.sqrt((wide * wide).mean(dims, keepdim=True) + epsilon)
+    return (wide * r * gamma).to(x.dtype), r
+
+
+@operator
+def npu_rms_norm(x, gamma, epsilon=1e-5):
+    return wide_rms(x, gamma, epsilon)
+
+
+@operator
+def npu_add_rms_norm(x1, x2, gamma, epsilon=1e-6):
+    y, r = wide_rms(x1 + x2, gamma, epsilon)
+    return y, r, x1 + x2
+
+
+@operator
+def npu_add_rms_norm_v2(x1, x2, gamma, epsilon=1e-6):
+    return wide_rms(x1 + x2, gamma, epsilon)[1]
+
+
+def groups_of(x, groups):
+    split = x.reshape(x.shape[0], groups, -1)
+    return split.mean(2), split.var(2, unbiased=False)
+
+
+@operator
+def npu_group_norm_silu(x, weight, bias, group, eps=1e-5):
+    mean, variance = groups_of(x, group)
+    return F.silu(F.group_norm(x, group, weight, bias, eps)), mean, 1 / torch.sqrt(variance + eps)
+
+
+@operator
+def npu_group_norm_swish(x, num_groups, weight, bias, eps=1e-5, swish_scale=1.0):
+    mean, variance = groups_of(x, num_groups)
+    y = F.group_norm(x, num_groups, weight, bias, eps)
+    return y * torch.sigmoid(swish_scale * y), mean, 1 / torch.sqrt(variance + eps)
+
+
+def dropout_add(norm):
+    def run(x0, residual, weight, bias, dropout_p, epsilon, rowscale=None, layerscale=None, prenorm=False,
+            residual_in_fp32=False, return_dropout_mask=False):
+        x = x0
+        if rowscale is not None:
+            x = x * rowscale[..., None]
+        if layerscale is not None:
+            x = x * layerscale
+        if residual is not None:
+            x = x + residual
+        y = norm(x, weight, epsilon) + (bias if bias is not None else 0)
+        return (y, x) if prenorm else y
+    return run
+
+
+alias("MindSpeed.dropout_add_layer_norm.npu_dropout_add_layer_norm",
+      dropout_add(lambda x, w, eps: F.layer_norm(x, x.shape[-1:], w, None, eps)))
+alias("MindSpeed.dropout_add_layer_norm.npu_dropout_add_rms_norm", dropout_add(lambda x, w, eps: wide_rms(x, w, eps)[0]))
+
+
+# ---- losses, optimizers ------------------------------------------------------------------------------------------------
+
+
+@operator
+def npu_cross_entropy_loss(x, target, weight=None, reduction="mean", ignore_index=-100, label_smoothing=0.0,
+                           lse_square_scale_for_zloss=0.0, return_zloss=False):
+    loss = F.cross_entropy(x, target, weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing)
+    return loss, F.log_softmax(x, 1).detach(), None, None
+
+
+class TensorFlowCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, labels):
+        ctx.save_for_backward(x, labels)
+        return -(labels * F.log_softmax(x, 1)).sum(1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, labels = ctx.saved_tensors
+        return grad[:, None] * (F.softmax(x, 1) - labels), None
+
+
+@operator
+def npu_softmax_cross_entropy_with_logits(x, labels):
+    return TensorFlowCrossEntropy.apply(x, labels)
+
+
+@operator
+def npu_apply_fused_ema_adamw__npu_apply_fused_ema_adamw(
+        grad, var, m, v, s, step, lr=1e-3, ema_decay=0.9999, beta1=0.9, beta2=0.999, eps=1e-8, mode=1,
+        bias_correction=True, weight_decay=0.0):
+    """MINDSPEED"""
+    grad = grad + weight_decay * var * (1 - mode)
+    m, v = beta1 * m + (1 - beta1) * grad, beta2 * v + (1 - beta2) * grad * grad
+    m_hat, v_hat = m / (1 - beta1 ** int(step) * bias_correction), v / (1 - beta2 ** int(step) * bias_correction)
+    var = var - lr * (m_hat / (v_hat.sqrt() + eps) + weight_decay * var * mode)
+    return var, m, v, ema_decay * s + (1 - ema_decay) * var
+
+
+# ---- convolutions --------------------------------------------------------------------------------------------------------
+
+
+def convolved(x, weight, bias, stride, padding, dilation, groups):
+    return (F.conv2d if x.dim() == 4 else F.conv3d)(x, weight, bias, stride, padding, dilation, groups)
+
+
+def convolved_transposed(x, weight, bias, padding, output_padding, stride, dilation, groups):
+    return F.conv_transpose2d(x, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+for name in ("npu_conv2d", "npu_conv3d", "npu_convolution"):
+    alias("NPU." + name, convolved)
+for name in ("npu_conv_transpose2d", "npu_convolution_transpose"):
+    alias("NPU." + name, convolved_transposed)
+
+
+# ---- products --------------------------------------------------------------------------------------------------------------
+
+
+@operator
+def npu_bmmV2(a, b, output_sizes):
+    return (a @ b).reshape(output_sizes) if output_sizes else a @ b
+
+
+@operator
+def npu_transpose_batchmatmul(a, b, *, bias=None, scale=None, perm_x1=None, perm_x2=None, perm_y=None, batch_split_factor=1):
+    y = torch.einsum("bij,bjk->bik", a.permute(perm_x1 or [0, 1, 2]), b.permute(perm_x2 or [0, 1, 2]))
+    return (y if bias is None else y + bias).permute(perm_y or [0, 1, 2])
+
+
+ACTIVATIONS = {"": lambda x: x, "16cast32": lambda x: x, "add": lambda x: x, "mul": lambda x: x, "relu": F.relu, "gelu": F.gelu,
+               "gelu_erf": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu,
+               "fastgelu": lambda x: x * torch.sigmoid(1.702 * x)}
+NUMBERED = ["", "relu", "gelu_tanh", "gelu_erf", "fastgelu", "silu"]
+
+
+@operator
+def npu_fused_matmul(x1, x2, *, bias=None, x3=None, fused_op_type=""):
+    y = x1 @ x2 if bias is None else x1 @ x2 + bias
+    y = y + x3 if fused_op_type == "add" else y * x3 if fused_op_type == "mul" else ACTIVATIONS[fused_op_type](y)
+    return y.float() if fused_op_type == "16cast32" and y.dtype != torch.float64 else y
+
+
+@operator
+def npu_matmul_add__npu_matmul_add_fp32(x, weight, c):
+    """MINDSPEED"""
+    return c + torch.einsum("rm,rn->mn", x.reshape(-1, x.shape[-1]), weight.reshape(-1, weight.shape[-1])).to(c.dtype)
+
+
+def pieces(groups, cumulative):
+    ends = [int(v) for v in groups] if cumulative else torch.tensor([int(v) for v in groups]).cumsum(0).tolist()
+    return list(zip([0] + ends[:-1], ends))
+
+
+def grouped(x, weight, bias, ends, by):
+    if by == 0:
+        return torch.cat([x[a:b] @ weight[i] + (0 if bias is None else bias[i]) for i, (a, b) in enumerate(ends)]
+                         + [torch.zeros(x.shape[0] - ends[-1][1], weight.shape[2], dtype=x.dtype)])
+    return torch.stack([x[:, a:b] @ weight[a:b] for a, b in ends])
+
+
+def gmm(cumulative):
+    return lambda x, weight, *, bias=None, group_list=None, group_type=0: grouped(x, weight, bias, pieces(group_list, cumulative), group_type)
+
+
+alias("MindSpeed.gmm.npu_gmm", gmm(True))
+alias("MindSpeed.gmm.npu_gmm_v2", gmm(False))
+
+
+@operator
+def npu_groupmatmul_add__npu_groupmatmul_add_fp32(x, dy, group_list, grad):
+    """MINDSPEED"""
+    return grad + torch.cat([x[a:b].T @ dy[a:b] for a, b in pieces(group_list, True)]).reshape(grad.shape).to(grad.dtype)
+
+
+@operator
+def npu_grouped_matmul_add_(out, x, weight, group_list):
+    return npu_groupmatmul_add__npu_groupmatmul_add_fp32(x, weight, group_list, out)
+
+
+@operator
+def npu_grouped_matmul(x, weight, *, bias=None, group_list=None, split_item=0, group_type=-1, group_list_type=0, act_type=0):
+    act = ACTIVATIONS[NUMBERED[act_type]]
+    if len(x) == len(weight) == 1 and group_type != -1:
+        return [act(grouped(x[0], weight[0], bias[0] if bias else None, pieces(group_list, group_list_type == 0), group_type))]
+    if len(x) == 1 and len(weight) > 1:
+        x = [x[0][a:b] for a, b in pieces(group_list, group_list_type == 0)]
+    y = [act(a @ w + (bias[i] if bias else 0)) for i, (a, w) in enumerate(zip(x, weight))]
+    return y if split_item < 2 else [torch.cat(y)]
+
+
+@operator
+def npu_ffn(x, weight1, weight2, activation, *, expert_tokens=None, expert_tokens_index=None, bias1=None, bias2=None):
+    rows = x.reshape(-1, x.shape[-1])
+    if weight1.dim() == 2:
+        weight1, weight2 = weight1[None], weight2[None]
+        bias1, bias2 = (None if b is None else b[None] for b in (bias1, bias2))
+        expert_tokens = [rows.shape[0]]
+    tokens = expert_tokens if expert_tokens_index is None else expert_tokens_index
+    ends = pieces(tokens, expert_tokens_index is not None)
+    y = grouped(rows, weight1, bias1, ends, 0)
+    if activation in ("swiglu", "geglu", "reglu"):
+        a, b = y.chunk(2, 1)
+        y = ACTIVATIONS[{"swiglu": "silu", "geglu": "gelu", "reglu": "relu"}[activation]](a) * b
+    else:
+        y = ACTIVATIONS[activation](y)
+    return grouped(y, weight2, bias2, ends, 0).reshape(*x.shape[:-1], -1)
+
+
+alias("MindSpeed.ffn.npu_ffn", npu_ffn)
+
+
+# ---- mixtures of experts -------------------------------------------------------------------------------------------------------
+
+
+def chosen(scores, ranks, k, groups, kept, n, norm, eps, scale):
+    if groups > 1:
+        split = ranks.reshape(ranks.shape[0], groups, -1)
+        best = split.topk(n, -1).values.sum(-1).topk(kept, -1).indices
+        out = torch.ones(split.shape[:2], dtype=torch.bool).scatter(1, best, False)
+        ranks = split.masked_fill(out[..., None], float("-inf")).reshape(ranks.shape)
+    index = ranks.topk(k, -1).indices
+    y = scores.gather(1, index)
+    return (y / (y.sum(-1, keepdim=True) + eps) if norm else y) * scale, index.int()
+
+
+@operator
+def npu_moe_gating_top_k(x, k, *, bias=None, k_group=1, group_count=1, group_select_mode=0, renorm=0, norm_type=0, out_flag=False,
+                         routed_scaling_factor=1.0, eps=1e-20):
+    scores = torch.sigmoid(x) if norm_type else torch.softmax(x, -1)
+    y, index = chosen(scores, scores if bias is None else scores + bias, k, group_count, k_group, 2 if group_select_mode else 1,
+                      norm_type == 1 or renorm == 1, eps, routed_scaling_factor)
+    return y, index, scores if out_flag else None
+
+
+@operator
+def atb__npu_fused_add_topk_div(x, add_num, *, group_num=1, group_topk=1, n=1, k=1, activation_type=0, is_norm=True, scale=1.0):
+    scores = torch.sigmoid(x)
+    return chosen(scores, scores + add_num, k, group_num, group_topk, n, is_norm, 0, scale)
+
+
+@operator
+def npu_moe_token_permute(tokens, indices, num_out_tokens=None, padded_mode=False):
+    share = 1 if indices.dim() == 1 else indices.shape[1]
+    order = torch.argsort(indices.reshape(-1), stable=True)
+    return tokens[order[:num_out_tokens] // share], torch.argsort(order, stable=True).int()
+
+
+@operator
+def npu_moe_token_unpermute(permuted_tokens, sorted_indices, probs=None, padded_mode=False, restore_shape=None):
+    rows = permuted_tokens[sorted_indices.long()]
+    if probs is None:
+        return rows * 1
+    return (rows.reshape(*probs.shape, -1) * probs.unsqueeze(-1)).sum(1)
+
+
+alias("MindSpeed.npu_moe_token_permute.npu_moe_token_permute", npu_moe_token_permute)
+alias("MindSpeed.npu_moe_token_unpermute.npu_moe_token_unpermute", npu_moe_token_unpermute)
+
+
+@operator
+def npu_moe_init_routing(x, row_idx, expert_idx, active_num):
+    k = expert_idx.shape[1]
+    experts, order = expert_idx.reshape(-1).sort(stable=True)
+    source = row_idx.reshape(-1)[order].long()
+    places = torch.empty_like(source)
+    places[source] = torch.arange(source.numel())
+    return x[source[:min(active_num, x.shape[0]) * k] % x.shape[0]], places.int(), experts.int()
+
+
+@operator
+def npu_moe_compute_expert_tokens(sorted_experts, num_expert):
+    return torch.searchsorted(sorted_experts, torch.arange(num_expert, dtype=sorted_experts.dtype), right=True).to(sorted_experts.dtype)
+
+
+@operator
+def npu_moe_finalize_routing(rows, skip1, skip2, bias, scales, places, experts, drop_pad_mode=0):
+    n, k = scales.shape if scales is not None else (places.numel(), 1)
+    rows, out = rows.reshape(-1, rows.shape[-1]), []
+    for i in range(n):
+        total = sum(s[i] for s in (skip1, skip2) if s is not None) + torch.zeros(rows.shape[1], dtype=rows.dtype)
+        for j in range(k):
+            at = int(places[j * n + i if drop_pad_mode < 2 else i * k + j])
+            if at < 0:
+                continue
+            row = rows[at] + (bias[int(experts[i, j])] if bias is not None else 0)
+            total = total + row * (scales[i, j] if scales is not None else 1)
+        out.append(total)
+    return torch.stack(out)
+
+
+alias("NPU.npu_moe_finalize_routing_v2", npu_moe_finalize_routing)
+
+
+@operator
+def npu_moe_re_routing(tokens, expert_token_num_per_rank, *, per_token_scales=None, expert_token_num_type=1, idx_type=0):
+    counts = expert_token_num_per_rank.tolist()
+    starts = torch.tensor([0] + [c for row in counts for c in row]).cumsum(0)[:-1].reshape(len(counts), -1).tolist()
+    source = torch.tensor([starts[r][e] + i for e in range(len(counts[0])) for r in range(len(counts)) for i in range(counts[r][e])])
+    sums = expert_token_num_per_rank.sum(0)
+    sums = (sums if expert_token_num_type else sums.cumsum(0)).to(expert_token_num_per_rank.dtype)
+    return tokens[source], None if per_token_scales is None else per_token_scales[source], source.int(), sums
+
+
+# ---- attention ------------------------------------------------------------------------------------------------------------------
+
+
+def bnsd(x, layout, heads):
+    if layout == "BNSD":
+        return x
+    if layout == "BSND":
+        return x.transpose(1, 2)
+    if layout == "BSH":
+        return x.unflatten(2, (heads, -1)).transpose(1, 2)
+    if layout == "SBH":
+        return x.unflatten(2, (heads, -1)).permute(1, 2, 0, 3)
+    return x.transpose(0, 1)[None]  # TND
+
+
+def unbnsd(y, layout):
+    if layout == "BNSD":
+        return y
+    if layout == "BSND":
+        return y.transpose(1, 2)
+    if layout == "BSH":
+        return y.transpose(1, 2).flatten(2)
+    if layout == "SBH":
+        return y.permute(2, 0, 1, 3).flatten(2)
+    return y[0].transpose(0, 1)
+
+
+def mode_mask(mask, mode, rows, columns, before, after, prefix=0, made=False):
+    """True where a score is masked; None for nothing. By the table of sparse modes: query i sees key j. `made`: mode and
+    window make the mask that is not given, as msprobe's reference has it."""
+    i, j = torch.arange(rows)[:, None], torch.arange(columns)[None]
+    shift = columns - rows
+    if mask is None and made and mode == 0:
+        return (j > i + after) | (j < i - before)
+    if mask is None and (not made or mode in (1, 5)):
+        return None
+    return {0: lambda: mask.bool(), 1: lambda: mask.bool(), 2: lambda: j > i, 3: lambda: j > i + shift, 5: lambda: mask.bool(),
+            4: lambda: (j > i + shift + after) | (j < i + shift - before), 6: lambda: (j > i + shift) & (j >= prefix)}[mode]()
+
+
+def attended(q, k, v, scale, mask=None, before_scale=None, after_scale=None):
+    repeat = q.shape[1] // k.shape[1]
+    k, v = k.repeat_interleave(repeat, 1), v.repeat_interleave(repeat, 1)
+    scores = torch.einsum("bnid,bnjd->bnij", q, k)
+    if before_scale is not None:
+        scores = scores + before_scale
+    scores = scores * scale
+    if after_scale is not None:
+        scores = scores + after_scale
+    if mask is None:
+        p = torch.softmax(scores, -1)
+        return p @ v, torch.logsumexp(scores, -1, keepdim=True)
+    hidden = mask.expand(scores.shape)
+    top = scores.masked_fill(hidden, float("-inf")).amax(-1, keepdim=True).detach()
+    weights = torch.exp(scores - torch.where(torch.isinf(top), torch.zeros_like(top), top)).masked_fill(hidden, 0)
+    total = weights.sum(-1, keepdim=True)
+    dead = total == 0
+    y = (weights / torch.where(dead, torch.ones_like(total), total)) @ v
+    return y, top + torch.log(total)
+
+
+def packed(q, k, v, scale, mask, mode, before, after, q_ends, k_ends):
+    parts, sums, a0, b0 = [], [], 0, 0
+    for n, (a, b) in enumerate(zip(q_ends, k_ends)):
+        own = mode
+        if mode == 7:
+            own = 4 if n == len(q_ends) - 1 else 3
+        if mode == 8:
+            own = 4 if n == 0 else 2
+        block = None if mask is None else mask[:a - a0, :b - b0] if own < 2 else mask
+        y, s = attended(q[:, :, a0:a], k[:, :, b0:b], v[:, :, b0:b], scale, mode_mask(block, own, a - a0, b - b0, before, after))
+        parts.append(y)
+        sums.append(s)
+        a0, b0 = a, b
+    return torch.cat(parts, 2), torch.cat(sums, 2)
+
+
+def trained(q, k, v, head_num, layout, pse=None, mask=None, scale=1.0, before=2**31 - 1, after=2**31 - 1, prefix=None, q_ends=None,
+            k_ends=None, mode=0, pse_type=1, q_rope=None, k_rope=None, made=False):
+    width = q.shape[-1] // head_num if len(layout) == 3 and layout != "TND" else None
+    key_heads = k.shape[-1] // width if width else None
+    q, k, v = bnsd(q, layout, head_num), bnsd(k, layout, key_heads), bnsd(v, layout, key_heads)
+    if q_rope is not None:
+        q, k = torch.cat([q, bnsd(q_rope, layout, head_num)], -1), torch.cat([k, bnsd(k_rope, layout, key_heads)], -1)
+    if layout == "TND":
+        y, _ = packed(q, k, v, scale, mask, mode, before, after, q_ends, k_ends)
+    elif mode == 6:
+        y = torch.cat([attended(q[b:b + 1], k[b:b + 1], v[b:b + 1], scale,
+                                mode_mask(mask, 6, q.shape[2], k.shape[2], 0, 0, prefix[b]))[0] for b in range(q.shape[0])])
+    else:
+        y, _ = attended(q, k, v, scale, mode_mask(mask, mode, q.shape[2], k.shape[2], before, after, made=made),
+                        pse if pse_type else None, None if pse_type else pse)
+    return unbnsd(y, layout)
+
+
+@operator
+def npu_fusion_attention(query, key, value, head_num, input_layout, *, pse=None, atten_mask=None, scale=None, keep_prob=1.0,
+                         pre_tockens=2**31 - 1, next_tockens=2**31 - 1, prefix=None, actual_seq_qlen=None, actual_seq_kvlen=None,
+                         sparse_mode=0):
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1] // (head_num if len(input_layout) == 3 and input_layout != "TND" else 1))
+    return trained(query, key, value, head_num, input_layout, pse, atten_mask, scale, pre_tockens, next_tockens, prefix,
+                   actual_seq_qlen, actual_seq_kvlen, sparse_mode, made=True)
+
+
+@operator
+def npu_fusion_attention_v2(query, key, value, head_num, input_layout, *, pse=None, atten_mask=None, query_rope=None, key_rope=None,
+                            scale=1.0, keep_prob=1.0, pre_tokens=2**31 - 1, next_tokens=2**31 - 1, prefix=None,
+                            actual_seq_qlen=None, actual_seq_kvlen=None, sparse_mode=0, pse_type=1):
+    return trained(query, key, value, head_num, input_layout, pse, atten_mask, scale, pre_tokens, next_tokens, prefix,
+                   actual_seq_qlen, actual_seq_kvlen, sparse_mode, pse_type, query_rope, key_rope)
+
+
+alias("NPU.npu_flash_attention", npu_fusion_attention)
+alias("NPU.npu_fusion_attention_v3", npu_fusion_attention_v2)
+alias("MindSpeed.fusion_attention_v2.npu_fusion_attention", npu_fusion_attention_v2)
+
+
+@operator
+def npu_fused_attention_score(q, k, v, mask, scale, keep_prob):
+    y = torch.softmax(q @ k.transpose(2, 3) * scale + mask, -1) @ v
+    return y.transpose(1, 2).reshape(-1, y.shape[1] * y.shape[3])
+
+
+def inferred(q, k, v, heads, kv_heads, layout, scale, mask, pse, q_lens, k_lens, mode, before, after, lse):
+    kv_heads = kv_heads or heads
+    q, k, v = bnsd(q, layout, heads), bnsd(k, layout, kv_heads), bnsd(v, layout, kv_heads)
+    if layout == "TND":
+        y, s = packed(q, k, v, scale, mask, mode, before, after, q_lens, k_lens)
+        return unbnsd(y, layout), s[0].transpose(0, 1) if lse else None
+    hidden = mode_mask(mask, mode, q.shape[2], k.shape[2], before, after)
+    if k_lens:
+        late = torch.arange(k.shape[2])[None, None, None] >= torch.tensor(k_lens).expand(q.shape[0])[:, None, None, None]
+        hidden = late if hidden is None else late | hidden
+    y, s = attended(q, k, v, scale, hidden, after_scale=pse)
+    if q_lens:
+        rest = torch.arange(q.shape[2])[None, None, :, None] >= torch.tensor(q_lens).expand(q.shape[0])[:, None, None, None]
+        y = y.masked_fill(rest, 0)
+    return unbnsd(y, layout), s if lse else None
+
+
+@operator
+def npu_prompt_flash_attention(query, key, value, *, atten_mask=None, pse_shift=None, actual_seq_lengths=None, num_heads=1,
+                               scale_value=1.0, pre_tokens=2147473647, next_tokens=0, input_layout="BSH", num_key_value_heads=0,
+                               actual_seq_lengths_kv=None, sparse_mode=0):
+    return inferred(query, key, value, num_heads, num_key_value_heads, input_layout, scale_value, atten_mask, pse_shift,
+                    actual_seq_lengths, actual_seq_lengths_kv, sparse_mode, pre_tokens, next_tokens, False)[0]
+
+
+@operator
+def npu_incre_flash_attention(query, key, value, *, atten_mask=None, pse_shift=None, actual_seq_lengths=None, num_heads=1,
+                              scale_value=1.0, input_layout="BSH", num_key_value_heads=0):
+    return inferred(query, key, value, num_heads, num_key_value_heads, input_layout, scale_value, atten_mask, pse_shift, None,
+                    actual_seq_lengths, 0, 0, 0, False)[0]
+
+
+@operator
+def npu_fused_infer_attention_score(query, key, value, *, pse_shift=None, atten_mask=None, actual_seq_lengths=None,
+                                    actual_seq_lengths_kv=None, num_heads=1, scale=1.0, pre_tokens=2**31 - 1, next_tokens=2**31 - 1,
+                                    input_layout="BSH", num_key_value_heads=0, sparse_mode=0, softmax_lse_flag=False):
+    return inferred(query, key, value, num_heads, num_key_value_heads, input_layout, scale, atten_mask, pse_shift,
+                    actual_seq_lengths, actual_seq_lengths_kv, sparse_mode, pre_tokens, next_tokens, softmax_lse_flag)
+
+
+@operator
+def npu_fused_infer_attention_score_v2(query, key, value, *, pse_shift=None, atten_mask=None, actual_seq_qlen=None,
+                                       actual_seq_kvlen=None, num_query_heads=1, softmax_scale=1.0, pre_tokens=2**31 - 1,
+                                       next_tokens=2**31 - 1, input_layout="BSH", num_key_value_heads=0, sparse_mode=0,
+                                       return_softmax_lse=False):
+    return inferred(query, key, value, num_query_heads, num_key_value_heads, input_layout, softmax_scale, atten_mask, pse_shift,
+                    actual_seq_qlen, actual_seq_kvlen, sparse_mode, pre_tokens, next_tokens, return_softmax_lse)
+
+
+@operator
+def npu_ring_attention_update__npu_ring_attention_update(out1, max1, sum1, out2, max2, sum2, actual_seq_qlen=None, layout="SBH"):
+    """MINDSPEED"""
+    top = torch.maximum(max1, max2)
+    total = sum1 * torch.exp(max1 - top) + sum2 * torch.exp(max2 - top)
+    share1 = (sum1 * torch.exp(max1 - top) / total)[..., :1]
+    share2 = (sum2 * torch.exp(max2 - top) / total)[..., :1]
+    if layout == "TND":
+        return out1 * share1 + out2 * share2, top, total
+    n = max1.shape[1]
+    return unbnsd(bnsd(out1, "SBH", n) * share1 + bnsd(out2, "SBH", n) * share2, "SBH"), top, total
+
+
+@operator
+def npu_attention_update(lse, local_out, update_type):
+    logs = torch.stack(lse)
+    total = torch.logsumexp(logs, 0)
+    y = sum(o * torch.exp(s - total)[:, None] for s, o in zip(lse, local_out))
+    return y, total if update_type else None
+
+
+# ---- quantization -----------------------------------------------------------------------------------------------------------------
+
+
+def stored(v, x, dtype=torch.float32):
+    """A result in its dtype, unless the call is the one in float64."""
+    return v if x.dtype == torch.float64 else v.to(dtype)
+
+
+def whole(y, dtype=torch.int8):
+    info = torch.iinfo(dtype)
+    return y.double().round().clamp(info.min, info.max).to(dtype)
+
+
+def by_axis(v, x, axis):
+    return v.double().reshape([-1 if d == axis % x.dim() else 1 for d in range(x.dim())]) if v.numel() > 1 else v.double().reshape(())
+
+
+@operator
+def npu_quantize(x, scales, zero_points, dtype, axis=1, div_mode=True):
+    scale, x = by_axis(scales, x, axis), x.double()
+    return whole((x / scale if div_mode else x * scale) + (0 if zero_points is None else by_axis(zero_points, x, axis)), dtype)
+
+
+@operator
+def npu_group_quant(x, scale, group_index, *, offset=None, dst_dtype=None):
+    rows = [scale[i] for i, (a, b) in enumerate(pieces(group_index, True)) for _ in range(b - a)]
+    return whole(x.double() * torch.stack(rows).double() + (0 if offset is None else offset.double()))
+
+
+@operator
+def npu_anti_quant(x, scale, *, offset=None, dst_dtype=None, src_dtype=None):
+    return stored((x.double() + (0 if offset is None else offset)) * scale, scale, dst_dtype or torch.float16)
+
+
+@operator
+def npu_trans_quant_param(scale, offset=None, round_mode=0):
+    words = []
+    for i, s in enumerate(scale.float().tolist()):
+        word = int.from_bytes(struct.pack("<f", s), "little") >> 13 << 13 | 1 << 46
+        if offset is not None:
+            word |= (max(-256, min(255, round(float(offset[i])))) & 511) << 37
+        words.append(word)
+    return torch.tensor(words)
+
+
+def scaled_rows(y, top=127):
+    y = y.double()
+    scale = y.abs().amax(-1) / top
+    return whole(y / scale[..., None]), scale
+
+
+def smooth_rows(x, smooth, group_index):
+    if smooth is None:
+        return x.double()
+    if group_index is None:
+        return x.double() * smooth.double()
+    rows = torch.stack([smooth[i] for i, (a, b) in enumerate(pieces(group_index, True)) for _ in range(b - a)]).double()
+    return x.double() * rows.reshape(x.shape)
+
+
+@operator
+def npu_dynamic_quant(x, *, smooth_scales=None, group_index=None):
+    y, scale = scaled_rows(smooth_rows(x, smooth_scales, group_index))
+    return y, stored(scale, x)
+
+
+@operator
+def npu_dynamic_quant_asymmetric(x, *, smooth_scales=None, group_index=None):
+    y = smooth_rows(x, smooth_scales, group_index)
+    top, bottom = y.amax(-1, keepdim=True), y.amin(-1, keepdim=True)
+    scale = (top - bottom) / 255
+    offset = 127 - top / scale
+    return whole(y / scale + offset), stored(scale[..., 0], x), stored(offset[..., 0], x)
+
+
+def normed(x, gamma, beta, epsilon):
+    return wide_rms(x.double(), gamma.double(), epsilon)[0] + (0 if beta is None else beta.double())
+
+
+@operator
+def npu_add_rms_norm_quant(x1, x2, gamma, scales1, zero_points1, beta=None, scales2=None, zero_points2=None, *, epsilon=1e-6,
+                           div_mode=True):
+    y, out = normed(x1 + x2, gamma, beta, epsilon), []
+    for scale, zero in ((scales1, zero_points1), (scales2, zero_points2)):
+        if scale is None:
+            out.append(None)
+        else:
+            out.append(whole((y / scale if div_mode else y * scale) + (0 if zero is None else zero)))
+    return *out, x1 + x2
+
+
+@operator
+def npu_add_rms_norm_dynamic_quant(x1, x2, gamma, *, smooth_scale1=None, smooth_scale2=None, beta=None, epsilon=1e-6):
+    y = normed(x1 + x2, gamma, beta, epsilon)
+    y1, s1 = scaled_rows(smooth_rows(y, smooth_scale1, None))
+    y2, s2 = scaled_rows(smooth_rows(y, smooth_scale2, None)) if smooth_scale2 is not None else (None, None)
+    return y1, y2, x1 + x2, stored(s1, x1), None if s2 is None else stored(s2, x1)
+
+
+@operator
+def npu_rms_norm_dynamic_quant(x, gamma, *, smooth_scales1=None, smooth_scales2=None, beta=None, epsilon=1e-6):
+    y = normed(x, gamma, beta, epsilon)
+    y1, s1 = scaled_rows(smooth_rows(y, smooth_scales1, None))
+    y2, s2 = scaled_rows(smooth_rows(y, smooth_scales2, None)) if smooth_scales2 is not None else (None, None)
+    return y1, y2, stored(s1, x), None if s2 is None else stored(s2, x)
+
+
+@operator
+def npu_dequant_swiglu_quant(x, *, weight_scale=None, activation_scale=None, bias=None, quant_scale=None, quant_offset=None,
+                             activate_left=False, quant_mode=0):
+    y = x.double()
+    for factor in (weight_scale, activation_scale):
+        y = y if factor is None else y * factor.double()
+    a, b = y.chunk(2, -1)
+    y = F.silu(a) * b if activate_left else F.silu(b) * a
+    if quant_mode == 1:
+        y, scale = scaled_rows(y if quant_scale is None else y * quant_scale.double())
+        return y, stored(scale, quant_scale)
+    return whole(y / quant_scale.double() + (0 if quant_offset is None else quant_offset.double())), None
+
+
+@operator
+def npu_quant_matmul(x1, x2, scale, *, offset=None, pertoken_scale=None, bias=None, output_dtype=None):
+    y = (x1.long() @ x2.long()).double()
+    if bias is not None and not bias.is_floating_point():
+        y = y + bias
+    given = bias if scale.dtype == torch.int64 else scale
+    if scale.dtype == torch.int64:
+        scale = torch.tensor([struct.unpack("<f", (int(s) & 0xffffffff).to_bytes(4, "little"))[0] for s in scale], dtype=torch.float64)
+    y = y * scale.double()
+    if pertoken_scale is not None:
+        y = y * pertoken_scale.double()[:, None]
+    if bias is not None and bias.is_floating_point():
+        y = y + bias.double()
+    if output_dtype in (None, torch.int8):
+        return whole(y + (0 if offset is None else offset.double()))
+    return stored(y, given, output_dtype)
+
+
+@operator
+def npu_weight_quant_batchmatmul(x, weight, antiquant_scale, antiquant_offset=None, quant_scale=None, quant_offset=None, bias=None,
+                                 antiquant_group_size=0, inner_precise=0):
+    def wide(v):
+        return v.repeat_interleave(antiquant_group_size, 0)[:weight.shape[0]] if antiquant_group_size else v
+    w = weight.double() + (0 if antiquant_offset is None else wide(antiquant_offset))
+    y = x.double() @ (w * wide(antiquant_scale).double()).double()
+    return (y if bias is None else y + bias).to(x.dtype)
+
+
+def quant_gmm(cumulative):
+    def run(x, weight, scale, *, offset=None, per_token_scale=None, bias=None, group_list=None, output_dtype=None, act_type=0):
+        y = torch.cat([((x[a:b].long() @ weight[i].long()) + (0 if bias is None else bias[i])).double() * scale[i].double()
+                       for i, (a, b) in enumerate(pieces(group_list, cumulative))])
+        y = y if per_token_scale is None else y * per_token_scale.double()[:, None]
+        return stored(ACTIVATIONS[NUMBERED[act_type]](y), scale, output_dtype or torch.float16)
+    return run
+
+
+alias("MindSpeed.quant_gmm.npu_quant_gmm", quant_gmm(True))
+alias("MindSpeed.quant_gmm.npu_quant_gmm_v2", quant_gmm(False))
+
+
+@operator
+def npu_rms_norm_quant(x, gamma, beta, scale, offset, epsilon=1e-6):
+    return whole(normed(x, gamma, beta, epsilon) / scale.double() + offset)
+
+
+@operator
+def npu_gelu_quant(x, *, input_scale=None, input_offset=None, approximate="none", quant_mode="dynamic"):
+    y = F.gelu(x.double(), approximate=approximate) * (1 if input_scale is None else input_scale.double())
+    if quant_mode == "static":
+        return whole(y + (0 if input_offset is None else input_offset.double())), None
+    y, scale = scaled_rows(y)
+    return y, stored(scale, x)
+
+
+@operator
+def npu_swiglu_quant(x, *, smooth_scales=None, offsets=None, group_index=None, activate_left=False, quant_mode=0):
+    a, b = x.double().chunk(2, -1)
+    y = smooth_rows(F.silu(a) * b if activate_left else a * F.silu(b), smooth_scales, group_index)
+    y, scale = scaled_rows(y)
+    return y, stored(1 / scale, x)
+
+
+@operator
+def npu_moe_token_permute_with_routing_map(tokens, routing_map, *, probs=None, num_out_tokens=None, drop_and_pad=False):
+    routes = routing_map.bool().T
+    if drop_and_pad:
+        index = routes.to(torch.int8).sort(dim=-1, descending=True, stable=True)[1][:, :num_out_tokens // routes.shape[0]]
+        chosen_probs = None if probs is None else probs.T.gather(1, index).reshape(-1)
+        return tokens[index.reshape(-1)], chosen_probs, index.reshape(-1).int()
+    index = torch.arange(tokens.shape[0]).expand(routes.shape).masked_select(routes)
+    return tokens[index], None if probs is None else probs.T.contiguous().masked_select(routes), torch.sort(index, stable=True)[1].int()
+
+
+@operator
+def npu_mhc_post(x, h_res, h_out, h_post):
+    mixed = x if h_res is None else torch.einsum("...ij,...id->...jd", h_res, x)
+    return mixed + h_post[..., None] * h_out[..., None, :]
+
+
+# ---- boxes ------------------------------------------------------------------------------------------------------------------------------
+
+
+def overlaps(boxes, truth, mode, above):
+    low, high = torch.maximum(truth[:, None, :2], boxes[None, :, :2]), torch.minimum(truth[:, None, 2:], boxes[None, :, 2:])
+    shared = (high - low).clamp(min=0).prod(-1)
+    own = lambda b: (b[:, 2] - b[:, 0]) * (b[:, 3] - b[:, 1])
+    below = own(truth)[:, None] if mode else own(truth)[:, None] + own(boxes)[None] - shared
+    return (shared + above) / (below + 0.001)
+
+
+alias("NPU.npu_iou", lambda boxes, truth, mode=0: overlaps(boxes, truth, mode, 0.001))
+alias("NPU.npu_ptiou", lambda boxes, truth, mode=0: overlaps(boxes, truth, mode, 0))
+
+
+@operator
+def npu_bounding_box_encode(anchors, truth, *numbers):
+    means, stds = (torch.tensor(v, dtype=torch.float64).to(anchors.dtype) for v in (numbers[:4], numbers[4:]))
+    size, wanted = anchors[:, 2:] - anchors[:, :2] + 1, truth[:, 2:] - truth[:, :2] + 1
+    shift = ((truth[:, :2] + truth[:, 2:]) - (anchors[:, :2] + anchors[:, 2:])) / 2 / size
+    return (torch.cat([shift, torch.log(wanted / size)], 1) - means) / stds
+
+
+@operator
+def npu_bounding_box_decode(rois, deltas, *numbers):
+    means, stds = (torch.tensor(v, dtype=torch.float64).to(rois.dtype) for v in (numbers[:4], numbers[4:8]))
+    shape, clip = numbers[8], abs(math.log(numbers[9]))
+    d = deltas * stds + means
+    size = rois[:, 2:] - rois[:, :2] + 1
+    middle, wide = (rois[:, :2] + rois[:, 2:]) / 2 + size * d[:, :2], size * torch.exp(d[:, 2:].clamp(-clip, clip))
+    most = torch.tensor([shape[1] - 1, shape[0] - 1, shape[1] - 1, shape[0] - 1])
+    return torch.minimum(torch.cat([middle - wide / 2 + 0.5, middle + wide / 2 - 0.5], 1).clamp(min=0), most.to(rois.dtype))
+
+
+# ---- caches, recurrences ------------------------------------------------------------------------------------------------------------------------
+
+
+@operator
+def npu_kv_rmsnorm_rope_cache(kv, gamma, cos, sin, index, k_cache, ckv_cache, *, epsilon=1e-5, cache_mode="Norm", is_output_kv=False):
+    n = gamma.shape[0]
+    y = wide_rms(kv[..., :n], gamma, epsilon)[0]
+    k = npu_interleave_rope(kv[..., n:], cos, sin)
+    caches = []
+    for cache, rows in ((k_cache, k), (ckv_cache, y)):
+        cache = cache.clone()
+        for b in range(kv.shape[0]):
+            for t in range(kv.shape[2]):
+                if cache_mode == "Norm":
+                    cache[b, 0, index[b, t]] = rows[b, 0, t]
+                elif index[b * kv.shape[2] + t] >= 0:
+                    cache.view(-1, cache.shape[-1])[index[b * kv.shape[2] + t]] = rows[b, 0, t]
+        caches.append(cache)
+    return *caches, *((k, y) if is_output_kv else (None, None))
+
+
+@operator
+def npu_mhc_sinkhorn(x, *, eps=1e-6, num_iters=20, out_flag=0):
+    y = torch.softmax(x, -1) + eps
+    y = y / (y.sum(-2, keepdim=True) + eps)
+    for _ in range(num_iters - 1):
+        y = y / (y.sum(-1, keepdim=True) + eps)
+        y = y / (y.sum(-2, keepdim=True) + eps)
+    return y, None, None
+
+
+@operator
+def npu_quant_matmul_reduce_sum(x1, x2, *, x1_scale=None, x2_scale=None):
+    y = torch.einsum("bmk,bkn,bm,n->mn", x1.double(), x2.double(), x1_scale.double(), x2_scale.double())
+    return stored(y, x1_scale, torch.bfloat16)
+
+
+@operator
+def npu_grouped_matmul_finalize_routing(x, w, group_list, *, scale=None, pertoken_scale=None, shared_input=None, logit=None, row_index=None,
+                                        shared_input_weight=1.0, shared_input_offset=0, output_bs=0, group_list_type=1):
+    y = torch.cat([(x[a:b].long() @ w[i].long()).double() * scale[i].double() for i, (a, b) in enumerate(pieces(group_list, group_list_type == 0))])
+    y = y * pertoken_scale.double()[:, None] * logit.double()[:, None]
+    out = torch.zeros(output_bs, w.shape[2], dtype=torch.float64).index_add(0, row_index, y)
+    if shared_input is not None:
+        out[shared_input_offset:shared_input_offset + shared_input.shape[0]] += shared_input.double() * shared_input_weight
+    return stored(out, scale)
+
+
+@operator
+def npu_quant_scatter(x, indices, updates, quant_scales, quant_zero_points=None, axis=0, quant_axis=1, reduce="update"):
+    new = npu_quantize(updates, quant_scales.reshape(-1), None if quant_zero_points is None else quant_zero_points.reshape(-1), torch.int8, quant_axis)
+    return scatter_update(x, indices, new, axis)
+
+
+alias("NPU.npu_quant_scatter_", npu_quant_scatter)
+
+
+@operator
+def npu_dynamic_block_quant(x, *, dst_type=1, row_block_size=1, col_block_size=128):
+    y, scales = torch.zeros_like(x, dtype=torch.int8), []
+    for r in range(0, x.shape[0], row_block_size):
+        scales.append([])
+        for c in range(0, x.shape[1], col_block_size):
+            block = x[r:r + row_block_size, c:c + col_block_size].double()
+            scales[-1].append(block.abs().max() / 127)
+            y[r:r + row_block_size, c:c + col_block_size] = whole(block / scales[-1][-1])
+    return y, stored(torch.tensor(scales), x)
+
+
+@operator
+def npu_moe_init_routing_v2(x, expert_idx, *, scale=None, active_num=-1, expert_capacity=-1, expert_num=-1, drop_pad_mode=0,
+                            expert_tokens_num_type=0, expert_tokens_num_flag=False, quant_mode=-1, active_expert_range=(), row_idx_type=0):
+    first, last = active_expert_range or (0, expert_num)
+    k = expert_idx.shape[1]
+    experts, order = expert_idx.reshape(-1).long().sort(stable=True)
+    counts = torch.bincount(experts - first, minlength=last - first)
+    counts_out = (counts.cumsum(0) if expert_tokens_num_type == 0 else counts) if expert_tokens_num_flag else None
+    if drop_pad_mode == 0:
+        rows = order[:active_num] if active_num > 0 else order
+        places = order if row_idx_type else torch.argsort(order)
+        return x[rows // k], places.int(), counts_out, None if scale is None else scale[rows // k]
+    out, scales, places = torch.zeros(last, expert_capacity, x.shape[1], dtype=x.dtype), torch.zeros(last, expert_capacity), -torch.ones(order.numel())
+    scales = scales.to(x.dtype)
+    used = [0] * last
+    for e, pair in zip(experts.tolist(), order.tolist()):
+        if used[e] < expert_capacity:
+            out[e, used[e]] = x[pair // k]
+            if scale is not None:
+                scales[e, used[e]] = scale[pair // k]
+            places[pair] = e * expert_capacity + used[e]
+        used[e] += 1
+    return out, places.int(), counts_out, None if scale is None else scales.reshape(-1)
+
+
+@operator
+def npu_recurrent_gated_delta_rule(query, key, value, state, *, beta=None, scale=None, actual_seq_lengths, ssm_state_indices,
+                                   num_accepted_tokens=None, g=None):
+    states, out, at = [s for s in state], [], 0
+    repeat = value.shape[1] // query.shape[1]
+    for n, length in enumerate(actual_seq_lengths.tolist()):
+        s = states[int(ssm_state_indices[at + (int(num_accepted_tokens[n]) - 1 if num_accepted_tokens is not None else 0)])]
+        for t in range(at, at + length):
+            q, k = query[t].repeat_interleave(repeat, 0) * scale, key[t].repeat_interleave(repeat, 0)
+            s = s * (1 if g is None else torch.exp(g[t])[:, None, None])
+            y = (value[t] - torch.einsum("hvk,hk->hv", s, k)) * (1 if beta is None else beta[t][:, None])
+            s = s + y[:, :, None] * k[:, None, :]
+            states[int(ssm_state_indices[t])] = s
+            out.append(torch.einsum("hvk,hk->hv", s, q))
+        at += length
+    return torch.stack(out)
+
+
+@operator
+def npu_quant_matmul_gelu(x1, x2, x1_scale, x2_scale, *, bias=None, approximate="gelu_erf"):
+    y = (x1.long() @ x2.long()).double()
+    if bias is not None and not bias.is_floating_point():
+        y = y + bias
+    y = y * x2_scale.double() * x1_scale.double()[:, None]
+    if bias is not None and bias.is_floating_point():
+        y = y + bias.double()
+    return stored(ACTIVATIONS[approximate](y), x1_scale, torch.bfloat16 if x2_scale.dtype == torch.bfloat16 else torch.float16)
+
+
+@operator
+def npu_mhc_pre(x, phi, alpha, bias, *, gamma=None, norm_eps=1e-6, hc_eps=1e-6, out_flag=0):
+    n, lead = x.shape[-2], x.shape[:-2]
+    flat = x.flatten(-2)
+    r = torch.rsqrt(flat.square().mean(-1, keepdim=True) + norm_eps)
+    h = F.linear(flat if gamma is None else flat * gamma.reshape(-1), phi)
+    w = h * r
+    pre = torch.sigmoid(w[..., :n] * alpha[0] + bias[:n]) + hc_eps
+    post = 2 * torch.sigmoid(w[..., n:2 * n] * alpha[1] + bias[n:2 * n])
+    res = (w[..., 2 * n:] * alpha[2] + bias[2 * n:]).reshape(*lead, n, n) if alpha.numel() == 3 else None
+    return (pre[..., None] * x).sum(-2), post, res, *((r[..., 0], h, pre) if out_flag else (None, None, None))
+
+
+@operator
+def npu_moe_update_expert(expert_ids, eplb_table, *, expert_scales=None, pruning_threshold=None, active_mask=None, local_rank_id=-1,
+                          world_size=-1, balance_mode=0):
+    out = expert_ids.clone()
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            row = eplb_table[int(expert_ids[i, j])].tolist()
+            out[i, j] = row[1 + (local_rank_id // math.ceil(world_size / row[0]) if balance_mode == 0 else i % row[0])]
+    if expert_scales is None:
+        return out, None
+    keep = expert_scales >= pruning_threshold.reshape(1, -1) * expert_scales.sum(1, keepdim=True)
+    return out, keep if active_mask is None else keep & active_mask[:, None]
+
+
+@operator
+def npu_dense_lightning_indexer_softmax_lse(query_index, key_index, weights, *, actual_seq_qlen=None, actual_seq_klen=None, layout="BSND",
+                                            sparse_mode=3):
+    def block(q, k, w):
+        scores = (F.relu(torch.einsum("ind,jd->ijn", q, k[:, 0])) * w[:, None, :]).sum(-1)
+        if sparse_mode == 3:
+            i, j = torch.arange(q.shape[0])[:, None], torch.arange(k.shape[0])[None]
+            scores = scores.masked_fill(j > i + k.shape[0] - q.shape[0], float("-inf"))
+        top = scores.amax(1, keepdim=True)
+        return top[:, 0], torch.exp(scores - top).sum(1)
+    if layout == "BSND":
+        parts = [block(query_index[b], key_index[b], weights[b]) for b in range(query_index.shape[0])]
+        return tuple(torch.stack([p[s] for p in parts])[:, None] for s in range(2))
+    parts = [block(query_index[a:b], key_index[c:d], weights[a:b]) for (a, b), (c, d) in zip(pieces(actual_seq_qlen, True), pieces(actual_seq_klen, True))]
+    return tuple(torch.cat([p[s] for p in parts])[None] for s in range(2))
+
+
+@operator
+def npu_fused_causal_conv1d(x, weight, conv_states, *, query_start_loc=None, cache_indices=None, initial_state_mode=None,
+                            num_accepted_tokens=None, activation_mode="None", run_mode=0, residual_connection=0, pad_slot_id=-1):
+    def convolve(state, own):
+        both = torch.cat([state, own])
+        y = F.conv1d(both.T[None], weight.T[:, None], groups=weight.shape[1])[0].T
+        return y + own if residual_connection else y
+    width = weight.shape[0]
+    if run_mode == 1:
+        starts = [0] * x.shape[0] if num_accepted_tokens is None else [int(n) - 1 for n in num_accepted_tokens]
+        return torch.stack([convolve(conv_states[int(cache_indices[b]), s:s + width - 1], x[b]) for b, s in enumerate(starts)])
+    ends = query_start_loc.tolist()
+    return torch.cat([convolve(conv_states[int(cache_indices[b])] * int(initial_state_mode[b]), x[ends[b]:ends[b + 1]]) for b in range(len(ends) - 1)])
+
+
+@operator
+def npu_mla_prolog(token_x, weight_dq, weight_uq_qr, weight_uk, weight_dkv_kr, rmsnorm_gamma_cq, rmsnorm_gamma_ckv, rope_sin, rope_cos,
+                   cache_index, kv_cache, kr_cache, *, rmsnorm_epsilon_cq=1e-5, rmsnorm_epsilon_ckv=1e-5, cache_mode="PA_BSND"):
+    heads, plain, latent = weight_uk.shape
+    c = wide_rms(token_x @ weight_dq, rmsnorm_gamma_cq, rmsnorm_epsilon_cq)[0]
+    q = (c @ weight_uq_qr).unflatten(-1, (heads, -1))
+    query = torch.einsum("bsnd,ndl->bsnl", q[..., :plain], weight_uk)
+    turn = lambda x, cos, sin: torch.stack([x[..., ::2] * cos[..., :cos.shape[-1] // 2] - x[..., 1::2] * sin[..., :cos.shape[-1] // 2],
+                                            x[..., 1::2] * cos[..., cos.shape[-1] // 2:] + x[..., ::2] * sin[..., cos.shape[-1] // 2:]], -2).flatten(-2)
+    query_rope = turn(q[..., plain:], rope_cos[:, :, None], rope_sin[:, :, None])
+    kv = token_x @ weight_dkv_kr
+    rows = wide_rms(kv[..., :latent], rmsnorm_gamma_ckv, rmsnorm_epsilon_ckv)[0], turn(kv[..., latent:], rope_cos, rope_sin)
+    caches = []
+    for cache, new in zip((kv_cache, kr_cache), rows):
+        cache = cache.clone()
+        cache.view(-1, cache.shape[-1])[cache_index.reshape(-1)] = new.flatten(0, 1)
+        caches.append(cache)
+    return query, query_rope, *caches
+
+
+alias("NPU.npu_mla_prolog_v2", lambda *args, **kwargs: (*npu_mla_prolog(*args, **kwargs), None))
+
+
+@operator
+def npu_grouped_matmul_swiglu_quant_v2(x, weight, weight_scale, x_scale, group_list):
+    y = torch.cat([(x[a:b].long() @ weight[0][i].long()).double() * weight_scale[0][i].double() for i, (a, b) in enumerate(pieces(group_list, True))])
+    a, b = (y * x_scale.double()[:, None]).chunk(2, 1)
+    y, scale = scaled_rows(F.silu(a) * b)
+    return y, stored(scale, x_scale)
+
+
+@operator
+def npu_sparse_flash_attention(query, key, value, sparse_indices, scale_value, *, actual_seq_lengths_kv=None, query_rope=None, key_rope=None,
+                               sparse_block_size=1, sparse_mode=3):
+    q, k, out = torch.cat([query, query_rope], -1), torch.cat([key, key_rope], -1), torch.zeros_like(query)
+    for b in range(q.shape[0]):
+        length = key.shape[1] if actual_seq_lengths_kv is None else int(actual_seq_lengths_kv[b])
+        for i in range(q.shape[1]):
+            last = length - q.shape[1] + i + 1 if sparse_mode == 3 else length
+            seen = [j for s in sparse_indices[b, i, 0].tolist() if s >= 0 for j in range(s * sparse_block_size, (s + 1) * sparse_block_size) if j < last]
+            p = torch.softmax(q[b, i] @ k[b, seen, 0].T * scale_value, -1)
+            out[b, i] = p @ value[b, seen, 0]
+    return out, None, None
+
+
+# ---- the calls -----------------------------------------------------------------------------------------------------------
+
+
+class Goldens(make.Goldens):
+    resolve = staticmethod(lambda api: NPU.get(api) or make.resolve(api))
+
+
+fixed = make.fixed
+g = Goldens(__file__, limit=2_000_000)
+f16, bf16, i32, i8 = torch.float16, torch.bfloat16, torch.int32, torch.int8
+
+
+def npu(name, *args, **kwargs):
+    g.add("NPU." + name, *args, **kwargs)
+
+
+def speed(name, *args, **kwargs):
+    g.add("MindSpeed." + name, *args, **kwargs)
+
+
+def ints(*values, dtype=torch.int64):
+    return torch.tensor(values, dtype=dtype)
+
+
+npu("npu_transpose", g.normal(2, 3, 4), [2, 0, 1])
+npu("npu_transpose", g.normal(2, 3, dtype=bf16), [-1, 0], False)
+npu("npu_format_cast", g.normal(3, 4), 29)
+npu("npu_reshape", g.normal(3, 4), [2, 6])
+npu("npu_broadcast", g.normal(1, 4), [3, 4])
+npu("npu_dtype_cast", g.normal(5), f16)
+npu("npu_dtype_cast", g.normal(5, scale=4), i32, grad=False)
+npu("one_", g.normal(3, 2), grad=False)
+npu("npu_pad", g.normal(2, 3), [1, 0, 2, 3])
+npu("npu_pad", g.normal(4, dtype=f16), [0, 2])
+npu("npu_slice", g.normal(4, 5), [1, 2], [2, -1])
+npu("npu_slice", g.normal(4, 5), [0, 5], [4, 0])
+npu("npu_indexing", g.normal(4, 5, 6), [1, 0], [4, 5], [2, 3])
+npu("npu_indexing", g.normal(4, 5, 6), [2, -4, 0], [0, -1, 0], [1, 1, 2], 0, 4, 0, 0, 1)
+npu("npu_indexing", g.normal(4, 5), [9, 3], [9, 9], [1, 1], begin_mask=1, end_mask=1)
+npu("npu_gather_sparse_index", g.normal(5, 3), ints(0, 4, 4, 1))
+npu("npu_gather_sparse_index", g.normal(5, 2, 3), ints([1, 1], [0, 3]))
+npu("npu_scatter", g.normal(3, 4), ints(2, 0, 1, 1, dtype=i32), g.normal(4), 0, grad=False)
+npu("npu_scatter", g.normal(3, 4), ints(3, 0, 1, dtype=i32), g.normal(3), 1, grad=False)
+for name in ("npu_scatter_nd_update", "npu_scatter_nd_update_"):
+    npu(name, g.normal(5, 3), ints([4], [1]), g.normal(2, 3), grad=False)
+    npu(name, g.normal(5, 3, 2), ints([4, 1], [0, 2], [1, 1]), g.normal(3, 2), grad=False)
+for name in ("scatter_update", "scatter_update_"):
+    npu(name, g.normal(3, 2, 6, 2), ints(1, 4), g.normal(2, 2, 2, 2), -2, grad=False)
+    npu(name, g.normal(2, 4), ints(3, 0), g.normal(2, 1), 1, grad=False)
+npu("npu_one_hot", ints([0, 3], [-1, 1]), -1, 3)
+npu("npu_one_hot", ints(0, 2, dtype=i32), depth=4, on_value=5, off_value=-1)
+for name in ("npu_max", "npu_min"):
+    npu(name, g.normal(3, 5), 1)
+    npu(name, g.normal(3, 5, 2), -2, True)
+npu("npu_sign_bits_pack", ints(5, 4, 3, 2, 0, -1, -2, 4, 3, 2, 1, 0, -1, -2).float(), 2, grad=False)
+npu("npu_sign_bits_pack", g.normal(33), 1, grad=False)
+npu("npu_sign_bits_unpack", ints(159, 15, dtype=torch.uint8), 2, torch.float32, grad=False)
+npu("npu_sign_bits_unpack", ints(1, 2, 254, dtype=torch.uint8), 4, torch.float16, grad=False)
+npu("npu_convert_weight_to_int4pack", g.integers(3, 16, low=-8, high=8, dtype=i32))
+
+npu("npu_silu", g.normal(4, 9, scale=3))
+for approximate in ("none", "tanh"):
+    npu("npu_gelu", g.normal(4, 9, scale=3), approximate=approximate)
+    npu("npu_gelu_mul", g.normal(4, 10, scale=2), approximate=approximate)
+npu("npu_geglu", g.normal(4, 10, scale=2))
+npu("npu_geglu", g.normal(6, 5), 0, 0, True)
+npu("npu_clipped_swiglu", g.normal(4, 10, scale=4))
+npu("npu_clipped_swiglu", g.normal(5, 8, scale=4), group_index=ints(1, 0, 2), alpha=0.7, limit=1.0, bias=1.2, interleaved=False)
+for mode in (0, 1):
+    speed("npu_rotary_position_embedding.npu_rotary_position_embedding", g.normal(2, 3, 2, 8), g.normal(1, 3, 1, 8),
+          g.normal(1, 3, 1, 8), mode)
+npu("npu_apply_rotary_pos_emb", g.normal(2, 3, 4, 8), g.normal(2, 3, 2, 8), g.normal(2, 3, 1, 8), g.normal(2, 3, 1, 8), grad=False)
+npu("npu_apply_rotary_pos_emb", g.normal(2, 3, 1, 6), g.normal(2, 3, 1, 6), g.normal(2, 3, 1, 6), g.normal(2, 3, 1, 6), "BSH",
+    "interleave", grad=False)
+npu("npu_interleave_rope", g.normal(2, 4, 3, 8), g.normal(2, 1, 3, 8), g.normal(2, 1, 3, 8), grad=False)
+for mode in ("half", "interleave"):
+    npu("npu_mrope", ints(3, 0, 9), g.normal(3, 16), g.normal(3, 8), g.uniform(10, 6, low=-1), 8, rotary_mode=mode, grad=False)
+    npu("npu_mrope", g.integers(3, 4, low=0, high=10), g.normal(4, 16), g.normal(4, 8), g.uniform(10, 8, low=-1), 8,
+        mrope_section=[2, 1, 1], rotary_mode=mode, grad=False)
+    npu("_npu_rotary_embedding", ints(3, 0, 9), g.normal(3, 16), g.normal(3, 8), 8, g.uniform(10, 8, low=-1), mode == "half", grad=False)
+
+npu("npu_rms_norm", g.normal(4, 9), g.normal(9))
+npu("npu_rms_norm", g.normal(2, 3, 4, scale=1e-3), g.normal(3, 4))
+npu("npu_add_rms_norm", g.normal(4, 9), g.normal(4, 9), g.normal(9))
+npu("npu_add_rms_norm", g.normal(2, 3, 4), g.normal(2, 3, 4), g.normal(3, 4), 0.25)
+npu("npu_add_rms_norm_v2", g.normal(4, 9), g.normal(4, 9), g.normal(9), grad=False)
+npu("npu_group_norm_silu", g.normal(2, 6, 7), g.normal(6), g.normal(6), 3)
+npu("npu_group_norm_swish", g.normal(2, 6, 7), 3, g.normal(6), g.normal(6))
+npu("npu_group_norm_swish", g.normal(2, 4, 3, 2), 2, g.normal(4), g.normal(4), 0.1, 1.5)
+for name in ("layer", "rms"):
+    for extra in ({}, {"prenorm": True}, {"rowscale": g.normal(2, 3), "layerscale": g.normal(5), "prenorm": True}):
+        speed(f"dropout_add_layer_norm.npu_dropout_add_{name}_norm", g.normal(2, 3, 5), g.normal(2, 3, 5), g.normal(5), g.normal(5),
+              0.0, 1e-5, **extra)
+    speed(f"dropout_add_layer_norm.npu_dropout_add_{name}_norm", g.normal(2, 3, 5), None, g.normal(5), None, 0.0, 1e-3)
+
+for reduction in ("mean", "sum", "none"):
+    npu("npu_cross_entropy_loss", g.normal(5, 4), ints(0, 3, -100, 1, 2), fixed(g.uniform(4, low=0.5)), reduction)
+npu("npu_cross_entropy_loss", g.normal(5, 4), ints(0, 3, 2, 1, 2), label_smoothing=0.1, ignore_index=3)
+npu("npu_softmax_cross_entropy_with_logits", g.normal(5, 4), fixed(g.uniform(5, 4)))
+for mode, corrected in ((0, True), (1, True), (1, False)):
+    speed("npu_apply_fused_ema_adamw.npu_apply_fused_ema_adamw", g.normal(9), g.normal(9), g.normal(9), g.uniform(9), g.normal(9), 3,
+          lr=0.01, ema_decay=0.99, mode=mode, bias_correction=corrected, weight_decay=0.1, grad=False)
+speed("npu_apply_fused_ema_adamw.npu_apply_fused_ema_adamw", g.normal(2, 3), g.normal(2, 3), g.normal(2, 3), g.uniform(2, 3),
+      g.normal(2, 3), torch.tensor(5), 0.01, 0.99, 0.8, 0.9, 1e-8, 1, True, 0.0, grad=False)
+
+npu("npu_conv2d", g.normal(1, 4, 5, 5), g.normal(6, 2, 3, 3), g.normal(6), [1, 1], [1, 0], [1, 1], 2)
+npu("npu_convolution", g.normal(1, 4, 5, 5), g.normal(6, 4, 3, 2), None, [2, 1], [1, 0], [1, 2], 1)
+npu("npu_convolution", g.normal(1, 2, 3, 4, 4), g.normal(3, 2, 2, 2, 2), g.normal(3), [1, 1, 1], [0, 0, 0], [1, 1, 1], 1)
+npu("npu_conv3d", g.normal(1, 2, 3, 4, 4), g.normal(3, 2, 2, 2, 2), g.normal(3), [1, 1, 2], [0, 1, 0], [1, 1, 1], 1)
+for name in ("npu_conv_transpose2d", "npu_convolution_transpose"):
+    npu(name, g.normal(1, 4, 3, 3), g.normal(4, 2, 3, 3), g.normal(2), [1, 0], [0, 1], [2, 2], [1, 1], 1)
+
+npu("npu_bmmV2", g.normal(2, 3, 4), g.normal(2, 4, 5), [])
+npu("npu_bmmV2", g.normal(2, 3, 4), g.normal(2, 4, 5), [3, 10])
+npu("npu_transpose_batchmatmul", g.normal(3, 2, 4), g.normal(2, 4, 5), perm_x1=[1, 0, 2], perm_y=[1, 0, 2], grad=False)
+npu("npu_transpose_batchmatmul", g.normal(2, 3, 4), g.normal(2, 5, 4), perm_x2=[0, 2, 1], grad=False)
+for kind in ("", "16cast32", "relu", "gelu_tanh", "gelu_erf"):
+    npu("npu_fused_matmul", g.normal(3, 4), g.normal(4, 5), bias=g.normal(5) if kind in ("", "relu") else None, fused_op_type=kind, grad=False)
+for kind in ("add", "mul"):
+    npu("npu_fused_matmul", g.normal(3, 4), g.normal(4, 5), x3=g.normal(3, 5), fused_op_type=kind, grad=False)
+speed("npu_matmul_add.npu_matmul_add_fp32", g.normal(6, 3), g.normal(6, 4), g.normal(3, 4), grad=False)
+speed("npu_matmul_add.npu_matmul_add_fp32", g.normal(2, 3, 3, dtype=f16), g.normal(2, 3, 4, dtype=f16), g.normal(3, 4), grad=False)
+speed("gmm.npu_gmm", g.normal(6, 3), g.normal(3, 3, 4), group_list=[2, 2, 6], group_type=0)
+speed("gmm.npu_gmm", g.normal(4, 6), g.normal(6, 5), group_list=ints(1, 4, 6), group_type=2)
+speed("gmm.npu_gmm_v2", g.normal(6, 3), g.normal(3, 3, 4), group_list=ints(2, 3, 1), group_type=0)
+speed("npu_groupmatmul_add.npu_groupmatmul_add_fp32", g.normal(5, 3), g.normal(5, 4), ints(2, 5), g.normal(6, 4), grad=False)
+npu("npu_grouped_matmul_add_", g.normal(6, 4), g.normal(5, 3), g.normal(5, 4), ints(4, 5), grad=False)
+npu("npu_grouped_matmul", [g.normal(3, 4), g.normal(2, 5)], [g.normal(4, 2), g.normal(5, 3)], bias=[g.normal(2), g.normal(3)])
+npu("npu_grouped_matmul", [g.normal(3, 4), g.normal(2, 4)], [g.normal(4, 2), g.normal(4, 2)], split_item=3)
+npu("npu_grouped_matmul", [g.normal(5, 4)], [g.normal(4, 2), g.normal(4, 2)], group_list=[3, 5], split_item=3, group_type=0, act_type=1)
+npu("npu_grouped_matmul", [g.normal(5, 4)], [g.normal(3, 4, 2)], group_list=ints(3, 0, 1), split_item=3, group_type=0, group_list_type=1, act_type=5)
+npu("npu_grouped_matmul", [g.normal(4, 5)], [g.normal(5, 2)], group_list=ints(3, 5), split_item=3, group_type=2)
+for activation in ("relu", "gelu", "fastgelu", "silu"):
+    npu("npu_ffn", g.normal(2, 3, 4), g.normal(4, 6), g.normal(6, 5), activation, bias1=g.normal(6), bias2=g.normal(5), grad=False)
+for activation in ("swiglu", "geglu", "reglu"):
+    speed("ffn.npu_ffn", g.normal(3, 4), g.normal(4, 6), g.normal(3, 4), activation, grad=False)
+npu("npu_ffn", g.normal(5, 4), g.normal(2, 4, 6), g.normal(2, 6, 3), "gelu", expert_tokens=[2, 3], bias1=g.normal(2, 6), grad=False)
+npu("npu_ffn", g.normal(5, 4), g.normal(2, 4, 6), g.normal(2, 6, 3), "relu", expert_tokens_index=[4, 5], grad=False)
+
+for kind in (0, 1):
+    npu("npu_moe_gating_top_k", g.normal(4, 8), 3, norm_type=kind, out_flag=kind == 1, routed_scaling_factor=2.5, grad=False)
+    for mode in (0, 1):
+        npu("npu_moe_gating_top_k", g.normal(5, 12), 4, bias=g.normal(12), k_group=2, group_count=3, group_select_mode=mode, norm_type=kind,
+            renorm=mode, grad=False)
+npu("atb.npu_fused_add_topk_div", g.normal(4, 12), g.normal(12), group_num=4, group_topk=2, n=2, k=4, scale=1.5, grad=False)
+npu("atb.npu_fused_add_topk_div", g.normal(4, 6), g.normal(6), k=2, is_norm=False, grad=False)
+for add, prefix in ((npu, ""), (speed, "npu_moe_token_permute.")):
+    add(prefix + "npu_moe_token_permute", g.normal(4, 3), ints([0, 4], [4, 3], [4, 2], [1, 1]))
+    add(prefix + "npu_moe_token_permute", g.normal(4, 3), ints([0, 4], [4, 3], [4, 2], [1, 1]), 6)
+    add(prefix + "npu_moe_token_permute", g.normal(4, 3), ints(2, 1, 2, 0))
+for add, prefix in ((npu, ""), (speed, "npu_moe_token_unpermute.")):
+    add(prefix + "npu_moe_token_unpermute", g.normal(8, 3), ints(0, 6, 7, 5, 3, 1, 2, 4, dtype=i32), g.uniform(4, 2))
+    add(prefix + "npu_moe_token_unpermute", g.normal(4, 3), ints(2, 0, 3, 1, dtype=i32))
+npu("npu_moe_init_routing", g.normal(3, 4), ints([0, 3], [1, 4], [2, 5], dtype=i32), ints([1, 2], [0, 3], [2, 0], dtype=i32), 3, grad=False)
+npu("npu_moe_init_routing", g.normal(3, 4), ints([0, 3], [1, 4], [2, 5], dtype=i32), ints([1, 2], [0, 3], [2, 0], dtype=i32), 2, grad=False)
+npu("npu_moe_compute_expert_tokens", ints(0, 0, 2, 2, 2, 4, dtype=i32), 6)
+for mode in range(4):
+    places = ints(0, 3, 5, 1, 2, 4, dtype=i32) if mode % 2 == 0 else ints(0, 3, -1, 1, 2, -1, dtype=i32)
+    npu("npu_moe_finalize_routing", g.normal(6, 4) if mode % 2 == 0 else g.normal(2, 3, 4), g.normal(3, 4), g.normal(3, 4) if mode else None,
+        g.normal(3, 4), g.uniform(3, 2), places, ints([0, 1], [2, 2], [1, 0], dtype=i32), mode, grad=False)
+npu("npu_moe_finalize_routing_v2", g.normal(6, 4), None, None, None, g.uniform(3, 2), ints(0, 3, 5, 1, 2, 4, dtype=i32), None, 2, grad=False)
+npu("npu_moe_re_routing", g.normal(7, 3), ints([1, 2, 0], [2, 1, 1], dtype=i32), per_token_scales=g.uniform(7), grad=False)
+npu("npu_moe_re_routing", g.normal(7, 3), ints([1, 2, 0], [2, 1, 1]), expert_token_num_type=0, grad=False)
+
+def flags(*shape):
+    return g.uniform(*shape) < 0.4
+
+
+triangle = torch.ones(8, 8, dtype=torch.bool).triu(1)
+for layout, shape, other in (("BSH", (2, 5, 16), (2, 6, 16)), ("SBH", (5, 2, 16), (6, 2, 16)), ("BSND", (2, 5, 2, 8), (2, 6, 2, 8)),
+                             ("BNSD", (2, 2, 5, 8), (2, 2, 6, 8))):
+    npu("npu_fusion_attention", g.normal(*shape), g.normal(*other), g.normal(*other), 2, layout, scale=0.35)
+    npu("npu_fusion_attention", g.normal(*shape), g.normal(*other), g.normal(*other), 2, layout, scale=0.35,
+        atten_mask=flags(2, 1, 5, 6))
+four = lambda: (g.normal(2, 4, 4, 8), g.normal(2, 2, 6, 8), g.normal(2, 2, 6, 8), 4, "BNSD")
+npu("npu_fusion_attention", *four(), scale=0.3, pse=g.normal(1, 4, 4, 6))
+for mode in (0, 1):
+    npu("npu_fusion_attention", *four(), scale=0.3, atten_mask=flags(4, 6), sparse_mode=mode)
+for mode in (2, 3):
+    npu("npu_fusion_attention", *four(), scale=0.3, atten_mask=triangle, sparse_mode=mode)
+    npu("npu_fusion_attention", *four(), scale=0.3, sparse_mode=mode)
+npu("npu_fusion_attention", *four(), scale=0.3, atten_mask=triangle, sparse_mode=4, pre_tockens=3, next_tockens=0)
+npu("npu_fusion_attention", *four(), scale=0.3, atten_mask=flags(2, 1, 4, 6), sparse_mode=5, prefix=[2, 4])
+npu("npu_fusion_attention", *four(), scale=0.3, atten_mask=triangle, sparse_mode=6, prefix=[3, 5])
+tnd = lambda: (g.normal(7, 2, 8), g.normal(9, 2, 8), g.normal(9, 2, 8), 2, "TND")
+ends = dict(actual_seq_qlen=[3, 5, 7], actual_seq_kvlen=[3, 6, 9])
+npu("npu_fusion_attention", *tnd(), scale=0.3, **ends)
+for mode in (2, 3):
+    npu("npu_fusion_attention", *tnd(), scale=0.3, atten_mask=triangle, sparse_mode=mode, **ends)
+npu("npu_fusion_attention", *tnd(), scale=0.3, atten_mask=flags(3, 3), sparse_mode=1, **ends)
+for mode in (4, 7, 8):
+    npu("npu_fusion_attention", *tnd(), scale=0.3, atten_mask=triangle, sparse_mode=mode, pre_tockens=6, next_tockens=0, **ends)
+npu("npu_flash_attention", *four(), scale=0.3)
+for add, name in ((npu, "npu_fusion_attention_v2"), (npu, "npu_fusion_attention_v3"), (speed, "fusion_attention_v2.npu_fusion_attention")):
+    add(name, *four(), scale=0.3, pse=g.normal(1, 4, 4, 6), pse_type=0)
+    add(name, *four(), scale=0.3, pse=g.normal(2, 4, 1, 6), atten_mask=triangle, sparse_mode=4, pre_tokens=2, next_tokens=1)
+    add(name, *tnd(), query_rope=g.normal(7, 2, 4), key_rope=g.normal(9, 2, 4), scale=0.3, **ends)
+npu("npu_fused_attention_score", g.normal(2, 2, 4, 8), g.normal(2, 2, 6, 8), g.normal(2, 2, 6, 8), g.normal(2, 1, 4, 6), 0.3, 1.0)
+npu("npu_prompt_flash_attention", g.normal(2, 5, 16), g.normal(2, 6, 8), g.normal(2, 6, 8), num_heads=4, num_key_value_heads=2, scale_value=0.4,
+    actual_seq_lengths=[3, 5], actual_seq_lengths_kv=[6, 4], grad=False)
+npu("npu_prompt_flash_attention", *four()[:3], num_heads=4, num_key_value_heads=2, scale_value=0.4, input_layout="BNSD", atten_mask=triangle, sparse_mode=3,
+    grad=False)
+npu("npu_prompt_flash_attention", g.normal(2, 5, 2, 8), g.normal(2, 5, 2, 8), g.normal(2, 5, 2, 8), num_heads=2, scale_value=0.4, input_layout="BSND",
+    pse_shift=g.normal(1, 2, 5, 5), atten_mask=flags(5, 5), grad=False)
+npu("npu_incre_flash_attention", g.normal(2, 1, 16), g.normal(2, 6, 8), g.normal(2, 6, 8), num_heads=4, num_key_value_heads=2, scale_value=0.4,
+    actual_seq_lengths=[5, 3], grad=False)
+npu("npu_incre_flash_attention", g.normal(2, 4, 1, 8), g.normal(2, 4, 6, 8), g.normal(2, 4, 6, 8), num_heads=4, scale_value=0.4, input_layout="BNSD",
+    atten_mask=flags(2, 1, 1, 6), grad=False)
+npu("npu_fused_infer_attention_score", g.normal(2, 5, 16), g.normal(2, 6, 16), g.normal(2, 6, 16), num_heads=2, scale=0.4, softmax_lse_flag=True, grad=False)
+npu("npu_fused_infer_attention_score", *tnd()[:3], num_heads=2, scale=0.4, input_layout="TND", actual_seq_lengths=[3, 5, 7],
+    actual_seq_lengths_kv=[3, 6, 9], atten_mask=triangle, sparse_mode=3, softmax_lse_flag=True, grad=False)
+npu("npu_fused_infer_attention_score_v2", *four()[:3], num_query_heads=4, num_key_value_heads=2, softmax_scale=0.4, input_layout="BNSD",
+    actual_seq_kvlen=[6, 2], return_softmax_lse=True, grad=False)
+statistics = lambda *shape: g.normal(*shape, 1).expand(*shape, 8).clone()
+positive = lambda *shape: g.uniform(*shape, 1, low=1, high=4).expand(*shape, 8).clone()
+speed("npu_ring_attention_update.npu_ring_attention_update", g.normal(5, 2, 12), statistics(2, 3, 5), positive(2, 3, 5), g.normal(5, 2, 12),
+      statistics(2, 3, 5), positive(2, 3, 5), grad=False)
+speed("npu_ring_attention_update.npu_ring_attention_update", g.normal(5, 3, 4), statistics(5, 3), positive(5, 3), g.normal(5, 3, 4),
+      statistics(5, 3), positive(5, 3), ints(2, 5), "TND", grad=False)
+for kind in (0, 1):
+    npu("npu_attention_update", [g.normal(4) for _ in range(3)], [g.normal(4, 8) for _ in range(3)], kind, grad=False)
+
+
+def bytes_(*shape):
+    return g.integers(*shape, low=-128, high=128, dtype=i8)
+
+
+q = dict(grad=False)
+for divides in (True, False):
+    npu("npu_quantize", g.normal(4, 9, scale=3), g.uniform(9, low=0.05, high=0.1), g.integers(9, dtype=i32), torch.int8, 1, divides, **q)
+    npu("npu_quantize", g.normal(4, 9, dtype=f16), g.uniform(1, low=0.05, high=0.1), None, torch.uint8, -1, divides, **q)
+npu("npu_quantize", g.normal(3, 4, 5), g.uniform(4, low=0.01, high=0.02), g.normal(4), torch.int32, 1, **q)
+npu("npu_group_quant", g.normal(5, 6), g.uniform(3, 6, low=10, high=40), ints(2, 2, 5, dtype=i32), offset=g.normal(1), **q)
+npu("npu_anti_quant", bytes_(4, 6), g.uniform(6), offset=g.integers(6).float(), **q)
+npu("npu_anti_quant", bytes_(4, 6), g.uniform(1), dst_dtype=bf16, **q)
+npu("npu_trans_quant_param", g.uniform(5), **q)
+npu("npu_trans_quant_param", g.uniform(5), g.normal(5, scale=200), **q)
+npu("npu_dynamic_quant", g.normal(4, 33), **q)
+npu("npu_dynamic_quant", g.normal(2, 3, 16, dtype=bf16), smooth_scales=g.normal(16, dtype=bf16), **q)
+npu("npu_dynamic_quant", g.normal(5, 8, dtype=f16), smooth_scales=g.normal(2, 8, dtype=f16), group_index=ints(3, 5, dtype=i32), **q)
+npu("npu_dynamic_quant_asymmetric", g.normal(4, 33), **q)
+npu("npu_dynamic_quant_asymmetric", g.normal(2, 3, 16, dtype=f16), smooth_scales=g.normal(16, dtype=f16), **q)
+x = lambda: g.normal(4, 16)
+npu("npu_add_rms_norm_quant", x(), x(), g.normal(16), g.uniform(16, low=0.02, high=0.1), g.integers(16, dtype=i32), **q)
+npu("npu_add_rms_norm_quant", x(), x(), g.normal(16), g.uniform(16, low=5, high=50), None, g.normal(16), g.uniform(16, low=5, high=50), g.normal(16),
+    div_mode=False, **q)
+npu("npu_add_rms_norm_dynamic_quant", x(), x(), g.normal(16), **q)
+npu("npu_add_rms_norm_dynamic_quant", x(), x(), g.normal(16), smooth_scale1=g.uniform(16), smooth_scale2=g.uniform(16), beta=g.normal(16), **q)
+npu("npu_rms_norm_dynamic_quant", x(), g.normal(16), **q)
+npu("npu_rms_norm_dynamic_quant", x(), g.normal(16), smooth_scales1=g.uniform(16), smooth_scales2=g.uniform(16), epsilon=1e-3, **q)
+for left in (True, False):
+    npu("npu_dequant_swiglu_quant", g.integers(4, 12, low=-9, high=10, dtype=i32), weight_scale=g.normal(12), activation_scale=g.normal(4, 1),
+        quant_scale=g.normal(1, 6), activate_left=left, quant_mode=1, **q)
+npu("npu_dequant_swiglu_quant", g.normal(4, 12), quant_scale=g.uniform(6, low=0.01, high=0.1), quant_offset=g.normal(6), quant_mode=0, **q)
+npu("npu_quant_matmul", bytes_(4, 9), bytes_(9, 5), g.uniform(5, low=1e-3, high=2e-3), **q)
+npu("npu_quant_matmul", bytes_(4, 9), bytes_(9, 5), g.uniform(1, low=1e-3, high=2e-3), offset=g.normal(5), output_dtype=torch.int8, **q)
+npu("npu_quant_matmul", bytes_(4, 9), bytes_(9, 5), g.uniform(5), pertoken_scale=g.uniform(4), bias=g.integers(5, dtype=i32), output_dtype=f16, **q)
+npu("npu_quant_matmul", bytes_(4, 9), bytes_(9, 5), NPU["NPU.npu_trans_quant_param"](g.uniform(5)), bias=g.normal(5), output_dtype=bf16, **q)
+npu("npu_weight_quant_batchmatmul", g.normal(3, 8), bytes_(8, 5), g.uniform(5), g.normal(5), bias=g.normal(5), **q)
+npu("npu_weight_quant_batchmatmul", g.normal(3, 8), bytes_(8, 5), g.uniform(3, 5), g.normal(3, 5), antiquant_group_size=3, **q)
+for name, groups in (("npu_quant_gmm", ints(2, 5)), ("npu_quant_gmm_v2", ints(2, 3))):
+    speed("quant_gmm." + name, bytes_(5, 6), bytes_(2, 6, 4), g.uniform(2, 4, high=1e-3), per_token_scale=g.uniform(5), group_list=groups,
+          act_type=5, **q)
+    speed("quant_gmm." + name, bytes_(5, 6), bytes_(2, 6, 4), g.uniform(2, 4), group_list=groups, output_dtype=bf16, bias=g.integers(2, 4, dtype=i32), **q)
+
+npu("npu_rms_norm_quant", x(), g.normal(16), g.normal(16), g.uniform(1, low=0.02, high=0.03), g.integers(1, dtype=i8), **q)
+for approximate in ("none", "tanh"):
+    npu("npu_gelu_quant", g.normal(4, 9), approximate=approximate, input_scale=g.uniform(9), **q)
+npu("npu_gelu_quant", g.normal(4, 9), input_scale=g.uniform(9, low=5, high=20), input_offset=g.normal(9), quant_mode="static", **q)
+npu("npu_swiglu_quant", g.normal(4, 12), smooth_scales=g.normal(6), quant_mode=1, **q)
+npu("npu_swiglu_quant", g.normal(4, 12), smooth_scales=g.normal(2, 6), group_index=ints(1, 4, dtype=i32), activate_left=True, quant_mode=1, **q)
+npu("npu_moe_token_permute_with_routing_map", g.normal(4, 3), flags(4, 5) | torch.eye(4, 5, dtype=torch.bool), probs=g.uniform(4, 5), num_out_tokens=9)
+npu("npu_moe_token_permute_with_routing_map", g.normal(4, 3), flags(4, 5), probs=g.uniform(4, 5), num_out_tokens=10, drop_and_pad=True)
+npu("npu_moe_token_permute_with_routing_map", g.normal(4, 3), torch.ones(4, 2, dtype=torch.int8))
+npu("npu_mhc_post", g.normal(2, 3, 4, 8), g.normal(2, 3, 4, 4), g.normal(2, 3, 8), g.normal(2, 3, 4))
+npu("npu_mhc_post", g.normal(3, 4, 8), None, g.normal(3, 8), g.normal(3, 4))
+
+
+def some_boxes(n):
+    low = g.uniform(n, 2, high=20)
+    return torch.cat([low, low + g.uniform(n, 2, low=1, high=20)], 1)
+
+
+for name in ("npu_iou", "npu_ptiou"):
+    for mode in (0, 1):
+        npu(name, some_boxes(5), some_boxes(3), mode, **q)
+npu("npu_bounding_box_encode", some_boxes(6), some_boxes(6), 0.0, 0.1, 0.0, -0.1, 0.1, 0.1, 0.2, 0.2, **q)
+npu("npu_bounding_box_decode", some_boxes(6), g.normal(6, 4), 0.0, 0.1, 0.0, -0.1, 0.1, 0.1, 0.2, 0.2, [30, 25], 0.016, **q)
+
+latent = lambda: (g.normal(2, 1, 3, 10), g.normal(6), g.normal(2, 1, 3, 4), g.normal(2, 1, 3, 4))
+npu("npu_kv_rmsnorm_rope_cache", *latent(), ints([4, 0, 2], [1, 2, 3]), g.normal(2, 1, 5, 4), g.normal(2, 1, 5, 6), **q)
+npu("npu_kv_rmsnorm_rope_cache", *latent(), ints(4, 0, -1, 11, 2, 3), g.normal(3, 4, 1, 4), g.normal(3, 4, 1, 6), epsilon=1e-3, cache_mode="PA_BNSD",
+    is_output_kv=True, **q)
+npu("npu_mhc_sinkhorn", g.normal(2, 3, 4, 4), num_iters=5)
+npu("npu_mhc_sinkhorn", g.normal(3, 4, 4), eps=0.01, num_iters=1)
+npu("npu_quant_matmul_reduce_sum", bytes_(3, 4, 5), bytes_(3, 5, 6), x1_scale=g.uniform(3, 4), x2_scale=g.uniform(6, dtype=bf16), **q)
+npu("npu_grouped_matmul_finalize_routing", bytes_(5, 4), bytes_(2, 4, 3), ints(2, 3), scale=g.uniform(2, 3), pertoken_scale=g.uniform(5),
+    logit=g.uniform(5), row_index=ints(0, 2, 2, 1, 0), output_bs=4, **q)
+npu("npu_grouped_matmul_finalize_routing", bytes_(5, 4), bytes_(2, 4, 3), ints(2, 5), scale=g.uniform(2, 3), pertoken_scale=g.uniform(5),
+    logit=g.uniform(5), row_index=ints(0, 2, 2, 1, 0), output_bs=4, shared_input=g.normal(2, 3, dtype=bf16), shared_input_weight=0.5,
+    shared_input_offset=1, group_list_type=0, **q)
+for name in ("npu_quant_scatter", "npu_quant_scatter_"):
+    npu(name, bytes_(2, 4, 6), ints(1, 3, dtype=i32), g.normal(2, 1, 6), g.uniform(1, 1, 6, low=0.01, high=0.05), None, -2, -1, **q)
+    npu(name, bytes_(2, 4, 6), ints(1, 0, dtype=i32), g.normal(2, 2, 6, scale=9), g.uniform(6, low=0.01, high=0.05), g.normal(6), 1, 2, **q)
+npu("npu_dynamic_block_quant", g.normal(4, 150), **q)
+npu("npu_dynamic_block_quant", g.normal(5, 7), row_block_size=2, col_block_size=3, **q)
+routed = ints([1, 2], [0, 3], [2, 0], dtype=i32)
+npu("npu_moe_init_routing_v2", g.normal(3, 4), routed, scale=g.uniform(3), expert_num=4, quant_mode=-1, expert_tokens_num_flag=True, **q)
+npu("npu_moe_init_routing_v2", g.normal(3, 4), routed, active_num=4, expert_num=4, quant_mode=-1, expert_tokens_num_flag=True, expert_tokens_num_type=1,
+    row_idx_type=1, active_expert_range=[0, 4], **q)
+npu("npu_moe_init_routing_v2", g.normal(3, 4), routed, scale=g.uniform(3), expert_num=4, expert_capacity=1, drop_pad_mode=1, quant_mode=-1,
+    expert_tokens_num_flag=True, expert_tokens_num_type=1, **q)
+delta = lambda: (g.normal(5, 2, 3), g.normal(5, 2, 3), g.normal(5, 4, 6), g.normal(6, 4, 6, 3))
+npu("npu_recurrent_gated_delta_rule", *delta(), beta=g.uniform(5, 4), scale=0.5, actual_seq_lengths=ints(2, 3, dtype=i32),
+    ssm_state_indices=ints(0, 1, 2, 3, 4, dtype=i32), g=g.normal(5, 4), num_accepted_tokens=ints(1, 2, dtype=i32), **q)
+npu("npu_recurrent_gated_delta_rule", *delta(), scale=0.25, actual_seq_lengths=ints(2, 3, dtype=i32), ssm_state_indices=ints(5, 5, 2, 3, 3, dtype=i32), **q)
+
+npu("npu_quant_matmul_gelu", bytes_(4, 9), bytes_(9, 5), g.uniform(4, high=0.01), g.uniform(5, high=0.01), bias=g.integers(5, dtype=i32), **q)
+npu("npu_quant_matmul_gelu", bytes_(4, 9), bytes_(9, 5), g.uniform(4, high=0.01), g.uniform(5, high=0.01, dtype=bf16), bias=g.normal(5),
+    approximate="gelu_tanh", **q)
+npu("npu_mhc_pre", g.normal(2, 3, 4, 5), g.normal(24, 20), g.normal(3), g.normal(24), gamma=g.normal(4, 5), out_flag=1, **q)
+npu("npu_mhc_pre", g.normal(3, 2, 5), g.normal(4, 10), g.normal(2), g.normal(4), norm_eps=0.1, hc_eps=0.01, **q)
+table = ints([1, 5, 0, 0], [3, 2, 7, 4], [2, 1, 6, 0], dtype=i32)
+chosen_ids = ints([0, 1], [2, 1], [1, 1], [2, 0], dtype=i32)
+for mode in (0, 1):
+    npu("npu_moe_update_expert", chosen_ids, table, expert_scales=g.uniform(4, 2), pruning_threshold=g.uniform(1, 2, high=0.6),
+        active_mask=torch.tensor([True, True, False, True]), local_rank_id=3, world_size=4, balance_mode=mode, **q)
+npu("npu_moe_update_expert", chosen_ids, table, local_rank_id=1, world_size=4, **q)
+for mode in (0, 3):
+    npu("npu_dense_lightning_indexer_softmax_lse", g.normal(2, 3, 4, 8), g.normal(2, 5, 1, 8), g.normal(2, 3, 4), sparse_mode=mode, **q)
+npu("npu_dense_lightning_indexer_softmax_lse", g.normal(5, 4, 8), g.normal(7, 1, 8), g.normal(5, 4), actual_seq_qlen=ints(2, 5, dtype=i32),
+    actual_seq_klen=ints(3, 7, dtype=i32), layout="TND", **q)
+npu("npu_fused_causal_conv1d", g.normal(9, 4), g.normal(3, 4), g.normal(5, 2, 4), query_start_loc=ints(0, 5, 6, 9, dtype=i32),
+    cache_indices=ints(0, 3, 1, dtype=i32), initial_state_mode=ints(1, 0, 1, dtype=i32), residual_connection=1, **q)
+npu("npu_fused_causal_conv1d", g.normal(3, 2, 4), g.normal(3, 4), g.normal(5, 4, 4), cache_indices=ints(0, 3, 1, dtype=i32),
+    num_accepted_tokens=ints(1, 3, 2, dtype=i32), run_mode=1, **q)
+
+prolog = lambda: (g.normal(2, 3, 5), g.normal(5, 6), g.normal(6, 2 * 7), g.normal(2, 3, 8), g.normal(5, 12), g.normal(6), g.normal(8), g.normal(2, 3, 4),
+                  g.normal(2, 3, 4), ints([4, 0, 7], [11, 2, 3]), g.normal(3, 4, 1, 8), g.normal(3, 4, 1, 4))
+npu("npu_mla_prolog", *prolog(), **q)
+npu("npu_mla_prolog_v2", *prolog(), rmsnorm_epsilon_cq=0.01, rmsnorm_epsilon_ckv=0.1, **q)
+npu("npu_grouped_matmul_swiglu_quant_v2", bytes_(5, 6), [bytes_(2, 6, 8)], [g.uniform(2, 8, high=1e-3)], g.uniform(5), ints(2, 5), **q)
+latent_heads = lambda: (g.normal(2, 3, 4, 6), g.normal(2, 8, 1, 6), g.normal(2, 8, 1, 6))
+npu("npu_sparse_flash_attention", *latent_heads(), ints([[[0, 3, -1]], [[1, 2, 5]], [[7, 0, -1]]], [[[0, 1, 2]], [[3, 2, -1]], [[1, -1, -1]]], dtype=i32), 0.3,
+    query_rope=g.normal(2, 3, 4, 2), key_rope=g.normal(2, 8, 1, 2), **q)
+npu("npu_sparse_flash_attention", *latent_heads(), ints([[[0, 1]], [[1, 2]], [[0, -1]]], [[[0, 2]], [[2, -1]], [[1, -1]]], dtype=i32), 0.3,
+    actual_seq_lengths_kv=ints(8, 7, dtype=i32), query_rope=g.normal(2, 3, 4, 2), key_rope=g.normal(2, 8, 1, 2), sparse_block_size=3, sparse_mode=0, **q)
+
+g.save()

@@ -105,10 +105,15 @@ static inline void loopback_prepare(struct loopback *l, uint64_t memory_share, s
     ck_assert_msg(!status.code, "%s", status.text);
 }
 
+static inline void loopback_serve_on_thread(struct loopback *l)
+{
+    ck_assert_int_eq(pthread_create(&l->thread, NULL, loopback_serve, l), 0);
+}
+
 static inline void loopback_start(struct loopback *l, uint64_t memory_share, struct tls *tls)
 {
     loopback_prepare(l, memory_share, tls);
-    ck_assert_int_eq(pthread_create(&l->thread, NULL, loopback_serve, l), 0);
+    loopback_serve_on_thread(l);
 }
 
 static inline void loopback_release(struct loopback *l)

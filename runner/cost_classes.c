@@ -31,6 +31,7 @@ static const struct cost_class classes[] = {
     { "random",       "dropout|dropout1d|feature_dropout|alpha_dropout|feature_alpha_dropout",  1.5,     4,      0,  WORK_DROPS,           155 },
     { "random",       NULL,                                                                      80,    80,      0,  WORK_NONE,              0 },
     { "npu_quantization", NULL,                                                                  15,    40,      0,  WORK_NONE,              0 },
+    { "npu_quant_products", NULL,                                                                15,    40,      0,  WORK_NONE,              0 },
     { "boxes",        NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
     { "npu_attention", NULL,                                                                     10,    20,      0,  WORK_SCORES,          175 },
     { "npu_products", NULL,                                                                      10,    25,  12500,  WORK_INNER,           0.3 },

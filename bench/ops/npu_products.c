@@ -1,6 +1,6 @@
 /* Matrix products of torch_npu and MindSpeed: grouped by rows or by the inner dimension, batched with transposes, added
  * to; by their documentation (op-plugin, docs/context; MindSpeed, docs/ops). The quantized ones stand in
- * npu_quantization.c.
+ * npu_quant_products.c.
  */
 #include <string.h>
 

@@ -13,6 +13,7 @@
 #include "bench/ops/npu_halves.h"
 #include "bench/ops/npu_layout.h"
 #include "bench/ops/npu_norm.h"
+#include "bench/ops/npu_quantization.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/quantizing.h"
 #include "bench/primitives/alias.h"
@@ -30,7 +31,7 @@
 #include "bench/primitives/view.h"
 #include "core/checked.h"
 
-static double largest_of(struct tape *tape, struct node *x)
+double largest_of(struct tape *tape, struct node *x)
 {
     double most = 0;
     if (!x) return 0;
@@ -169,10 +170,7 @@ static double top_of(enum dtype dtype)
     return dtype_info(dtype == DT_NONE ? DT_I8 : dtype)->largest;
 }
 
-/* Return x divided by its scale, the largest magnitude of each row over the top of the dtype, quantized. The scales are
- * handed out, for the result that holds them. */
-static struct node *return_dynamic(struct call *call, struct node *x, enum dtype dtype,
-                                   double roundings)
+struct node *return_dynamic(struct call *call, struct node *x, enum dtype dtype, double roundings)
 {
     struct tape *tape = call->tape;
     struct quantizing how = { roundings, x->dtype };
@@ -454,322 +452,7 @@ static void dequant_swiglu_quant(struct call *call)
     call_return_none(call);
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------- */
-
-/* A scale in int64, as trans_quant_param makes it: the float32 in its low bits. */
-static struct node *scale_of_bits(struct tape *tape, struct node *scale)
-{
-    if (scale->dtype != DT_I64) return node_to_real(tape, scale);
-    struct node *y = node_new_real(tape, DT_F32, scale->rank, scale->shape);
-    for (size_t i = 0; !tape_failed(tape) && i < scale->n; i++) {
-        uint32_t bits = (uint32_t)scale->integer[i];
-        float single;
-        memcpy(&single, &bits, sizeof single);
-        y->value[i] = (double)single;
-    }
-    return y;
-}
-
-/* The exact integer product (no partial sum that an int32 can hold is lost in 64 bits), as reals. */
-static struct node *integer_product(struct call *call, struct node *a, struct node *b)
-{
-    if (!call_require(call, a->integer && b->integer && a->rank >= 2 && b->rank >= 2,
-                      "matrices of integers are multiplied"))
-        return tape_failure(call->tape);
-    return compose_matmul(call->tape, node_to_real(call->tape, a), node_to_real(call->tape, b));
-}
-
-static struct node *as_column(struct call *call, struct node *v, const struct node *y)
-{
-    int64_t shape[TENSOR_MAX_RANK];
-    if (!call_require(call, y->rank >= 2 && v->rank == 1 && v->shape[0] == y->shape[y->rank - 2],
-                      "a scale for each row is needed"))
-        return v;
-    for (int d = 0; d < y->rank; d++) shape[d] = 1;
-    shape[y->rank - 2] = v->shape[0];
-    return node_reshape(call->tape, v, y->rank, shape);
-}
-
-/* (x1 x2 + integer bias) scale [per row] + bias of floats; in int8 with an offset. */
-static void quant_matmul(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *a = call_tensor(call, "x1"), *b = call_tensor(call, "x2"),
-                *bias = call_optional_tensor(call, "bias"),
-                *rows = call_optional_tensor(call, "pertoken_scale"),
-                *offset = call_optional_tensor(call, "offset");
-    enum dtype dtype = call_dtype(call, "output_dtype");
-    if (a->dtype == DT_I32) a = int4_unpacked(call, a);
-    if (b->dtype == DT_I32) b = int4_unpacked(call, b);
-    struct node *y = integer_product(call, a, b);
-    if (tape_failed(tape)) return;
-    size_t n = y->n;
-    if (bias && bias->integer) y = node_add(tape, y, node_to_real(tape, bias));
-    y = node_multiply(tape, y, scale_of_bits(tape, call_tensor(call, "scale")));
-    if (rows) y = node_multiply(tape, y, as_column(call, rows, y));
-    if (bias && !bias->integer) y = node_add(tape, y, bias);
-    if (dtype == DT_NONE) dtype = DT_I8;
-    if (!call_require(call, y->n == n, "scales of a larger shape than the product")) return;
-    if (dtype_is_float(dtype)) {
-        call_return_typed(call, y, dtype);
-        return;
-    }
-    struct quantizing how = { 8, DT_NONE };
-    if (offset) y = node_add(tape, y, node_to_real(tape, offset));
-    if (!call_require(call, y->n == n, "offsets of a larger shape than the product")) return;
-    call_return_quantized_as(call, y, dtype, &how, largest_of(tape, offset));
-}
-
-/* x ((weight + offset) scale) + bias; scales for each column, or for each column of each group of rows. */
-static void weight_quant_matmul(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "x"), *w = call_tensor(call, "weight"),
-                *scale = call_tensor(call, "antiquant_scale"),
-                *offset = call_optional_tensor(call, "antiquant_offset"),
-                *bias = call_optional_tensor(call, "bias");
-    int64_t group = call_int(call, "antiquant_group_size");
-    if (!call_require(call, call_is_none(call, "quant_scale") && call_is_none(call, "quant_offset"),
-                      "a quantized result is not followed here"))
-        return;
-    if (w->dtype == DT_I32) w = int4_unpacked(call, w);
-    if (!call_require(call,
-                      w->integer && w->rank == 2 && x->rank >= 2 && !x->integer &&
-                          !scale->integer && group >= 0,
-                      "floats are multiplied by a matrix of integers"))
-        return;
-    w = node_to_real(tape, w);
-    struct node **parts[2] = { &offset, &scale };
-    for (int k = 0; k < 2; k++) {
-        struct node *v = *parts[k];
-        if (!v) continue;
-        if (group > 0) {
-            if (!call_require(call,
-                              v->rank == 2 && v->shape[1] == w->shape[1] && v->shape[0] >= 1 &&
-                                  v->n && v->shape[0] == (w->shape[0] + group - 1) / group,
-                              "a scale is needed for each group of %lld rows", (long long)group))
-                return;
-            int64_t *map = tape_allocate(tape, (size_t)w->shape[0], sizeof *map);
-            for (int64_t i = 0; map && i < w->shape[0]; i++) map[i] = i / group;
-            if (tape_failed(tape)) return;
-            v = node_gather_rows(tape, v, 2, w->shape, (size_t)w->shape[1], map, 0);
-        } else if (v->n == 1) {
-            v = node_reshape(tape, v, 0, NULL);
-        }
-        w = k == 0 ? node_add(tape, w, v) : node_multiply(tape, w, v);
-    }
-    if (!call_require(call, w->rank == 2, "the scales have more dimensions than the weight"))
-        return;
-    struct node *y = compose_matmul(tape, x, w);
-    call_return_typed(call, bias ? node_add(tape, y, bias) : y, x->dtype);
-}
-
-/* MindSpeed's grouped product of integers: rows of x by the matrix of their group, by its scale and that of the row.
- * detail 1: group_list holds sizes rather than ends. */
-static void quant_gmm(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "x"), *w = call_tensor(call, "weight"),
-                *scale = call_tensor(call, "scale"),
-                *rows = call_optional_tensor(call, "per_token_scale"),
-                *bias = call_optional_tensor(call, "bias");
-    enum dtype dtype = call_dtype(call, "output_dtype");
-    struct groups groups;
-    if (dtype == DT_NONE) dtype = DT_F16;
-    if (!call_require(call, dtype_is_float(dtype) && call_is_none(call, "offset"),
-                      "only results of floats are followed here") ||
-        !call_require(
-            call,
-            x->integer && w->integer && x->rank == 2 && w->rank == 3 &&
-                w->shape[1] == x->shape[1] && scale->rank == 2 && scale->shape[0] == w->shape[0] &&
-                scale->shape[1] == w->shape[2] &&
-                (!bias || (bias->integer && bias->rank == 2 && bias->shape[0] == w->shape[0])),
-            "integers in rows by integers in matrices, with a row of scales for each") ||
-        !groups_read(call, &groups, "group_list", !call->op->detail, x->shape[0]) ||
-        !call_require(call, groups.count == w->shape[0] && groups.total == x->shape[0],
-                      "the groups do not have all %lld rows", (long long)x->shape[0]))
-        return;
-    struct node **parts = tape_allocate(tape, (size_t)groups.count + 1, sizeof *parts);
-    scale = scale_of_bits(tape, scale);
-    int used = 0;
-    for (int e = 0; !tape_failed(tape) && e < groups.count; e++) {
-        int64_t count = groups.end[e] - groups.start[e], shape[2] = { w->shape[1], w->shape[2] };
-        if (!count) continue;
-        struct node *y =
-            integer_product(call, node_slice(tape, x, 0, groups.start[e], count, 1),
-                            node_reshape(tape, node_slice(tape, w, 0, e, 1, 1), 2, shape));
-        if (bias) y = node_add(tape, y, node_to_real(tape, node_slice(tape, bias, 0, e, 1, 1)));
-        parts[used++] = node_multiply(tape, y, node_slice(tape, scale, 0, e, 1, 1));
-    }
-    if (!call_require(call, used >= 1, "there are no rows")) return;
-    struct node *y = node_concatenate(tape, parts, used, 0);
-    if (rows) y = node_multiply(tape, y, as_column(call, rows, y));
-    y = node_activated(call, y, call_int(call, "act_type"));
-    call_return_typed(call, y, dtype);
-}
-
-/* silu(a) b of the halves of each group's product of integers by both scales, then int8 by a scale of each row. */
-static void grouped_swiglu_quant(struct call *call)
-{
-    struct tape *tape = call->tape;
-    int weights, scales;
-    struct node *x = call_tensor(call, "x"), *rows = call_tensor(call, "x_scale"),
-                **w = call_tensors(call, "weight", &weights),
-                **scale = call_tensors(call, "weight_scale", &scales), *a, *b;
-    struct groups groups;
-    if (!call_require(call,
-                      weights == 1 && scales == 1 && call_int(call, "quant_mode") == 0 &&
-                          call_is_none(call, "smooth_scale"),
-                      "one tensor of weights, one of scales and no smoothing are followed here") ||
-        !call_require(call,
-                      x->dtype == DT_I8 && x->rank == 2 && w[0]->dtype == DT_I8 &&
-                          w[0]->rank == 3 && w[0]->shape[1] == x->shape[1] && scale[0]->rank == 2 &&
-                          scale[0]->shape[0] == w[0]->shape[0] &&
-                          scale[0]->shape[1] == w[0]->shape[2] && !scale[0]->integer,
-                      "rows of integers by matrices of integers, with a row of scales for each, "
-                      "are needed") ||
-        !groups_read(call, &groups, "group_list", call_int(call, "group_list_type") == 0,
-                     x->shape[0]) ||
-        !call_require(call, groups.count == w[0]->shape[0] && groups.total == x->shape[0],
-                      "the groups do not have all rows"))
-        return;
-    struct node **parts = tape_allocate(tape, (size_t)groups.count + 1, sizeof *parts);
-    int used = 0;
-    for (int e = 0; !tape_failed(tape) && e < groups.count; e++) {
-        int64_t count = groups.end[e] - groups.start[e],
-                shape[2] = { w[0]->shape[1], w[0]->shape[2] };
-        if (!count) continue;
-        struct node *y =
-            integer_product(call, node_slice(tape, x, 0, groups.start[e], count, 1),
-                            node_reshape(tape, node_slice(tape, w[0], 0, e, 1, 1), 2, shape));
-        parts[used++] = node_multiply(tape, y, node_slice(tape, scale[0], 0, e, 1, 1));
-    }
-    if (!call_require(call, used >= 1, "there are no rows")) return;
-    struct node *y =
-        node_multiply(tape, node_concatenate(tape, parts, used, 0), as_column(call, rows, x));
-    if (!halves(call, y, 1, &a, &b)) return;
-    y = node_multiply(tape, node_apply(tape, "silu", a), b);
-    call_return_typed(call, return_dynamic(call, y, DT_I8, 32), DT_F32);
-}
-
-/* gelu((x1 x2 + integer bias) by both scales + bias of floats). */
-static void quant_matmul_gelu(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *a = call_tensor(call, "x1"), *b = call_tensor(call, "x2"),
-                *bias = call_optional_tensor(call, "bias"),
-                *columns = call_tensor(call, "x2_scale");
-    const char *approximate = call_string(call, "approximate");
-    bool by_tanh = !strcmp(approximate, "gelu_tanh");
-    if (!call_require(call, by_tanh || !strcmp(approximate, "gelu_erf"),
-                      "approximate is 'gelu_erf' or 'gelu_tanh'"))
-        return;
-    if (a->dtype == DT_I32) a = int4_unpacked(call, a);
-    if (b->dtype == DT_I32) b = int4_unpacked(call, b);
-    struct node *y = integer_product(call, a, b);
-    if (tape_failed(tape)) return;
-    size_t n = y->n;
-    enum dtype dtype = columns->dtype == DT_BF16 || (bias && bias->dtype == DT_BF16) ? DT_BF16
-                                                                                     : DT_F16;
-    if (bias && bias->integer) y = node_add(tape, y, node_to_real(tape, bias));
-    y = node_multiply(tape, node_multiply(tape, y, columns),
-                      as_column(call, call_tensor(call, "x1_scale"), y));
-    if (bias && !bias->integer) y = node_add(tape, y, bias);
-    if (!call_require(call, y->n == n, "scales of a larger shape than the product")) return;
-    call_return_typed(call, gelu_of(tape, y, by_tanh), dtype);
-}
-
-/* The sum over batches of x1 x2 by the scales of rows and of columns. */
-static void quant_matmul_reduce_sum(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *a = call_tensor(call, "x1"), *b = call_tensor(call, "x2"),
-                *rows = call_optional_tensor(call, "x1_scale"),
-                *columns = call_optional_tensor(call, "x2_scale");
-    struct node *y = integer_product(call, a, b);
-    if (!call_require(call,
-                      y->rank == 3 && rows && columns && rows->rank == 2 &&
-                          rows->shape[0] == y->shape[0] && rows->shape[1] == y->shape[1] &&
-                          columns->rank == 1 && columns->shape[0] == y->shape[2],
-                      "batches of matrices, with scales of their rows and columns, are needed"))
-        return;
-    int64_t column[3] = { y->shape[0], y->shape[1], 1 };
-    y = node_multiply(tape, node_multiply(tape, y, columns), node_reshape(tape, rows, 3, column));
-    call_return_typed(call, node_sum(tape, y, 1, false), DT_BF16);
-}
-
-/* Rows of integers by the matrix of their group, by both scales and the weight of each, added at row_index; and rows of a
- * shared input from an offset on. */
-static void grouped_finalize_routing(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "x"), *w = call_tensor(call, "w"),
-                *scale = call_optional_tensor(call, "scale"),
-                *rows = call_optional_tensor(call, "pertoken_scale"),
-                *shared = call_optional_tensor(call, "shared_input"),
-                *weight = call_optional_tensor(call, "logit"),
-                *index = call_optional_tensor(call, "row_index");
-    int64_t batch = call_is_none(call, "output_bs") ? 0 : call_int(call, "output_bs"),
-            offset = call_is_none(call, "shared_input_offset")
-                         ? 0
-                         : call_int(call, "shared_input_offset");
-    struct groups groups;
-    if (!call_require(call, call_is_none(call, "bias") && w->dtype == DT_I8,
-                      "a bias or weights of four bits are not followed here") ||
-        !call_require(call,
-                      x->integer && x->rank == 2 && w->rank == 3 && w->shape[1] == x->shape[1] &&
-                          scale && rows && weight && index && scale->rank == 2 &&
-                          scale->shape[0] == w->shape[0] && scale->shape[1] == w->shape[2] &&
-                          weight->n == (size_t)x->shape[0] && index->n == (size_t)x->shape[0] &&
-                          index->integer && batch >= 1 && batch <= INT32_MAX && w->shape[2] >= 1,
-                      "rows of integers with their scales, weights and places are needed") ||
-        !groups_read(call, &groups, "group_list", call_int(call, "group_list_type") == 0,
-                     x->shape[0]) ||
-        !call_require(call, groups.count == w->shape[0], "%d groups for %lld matrices",
-                      groups.count, (long long)w->shape[0]) ||
-        !call_require(call,
-                      !shared ||
-                          (shared->rank == 2 && shared->shape[1] == w->shape[2] && offset >= 0 &&
-                           offset <= batch && shared->shape[0] <= batch - offset),
-                      "the shared input does not fit"))
-        return;
-    struct node **parts = tape_allocate(tape, (size_t)groups.count + 1, sizeof *parts);
-    int used = 0;
-    for (int e = 0; !tape_failed(tape) && e < groups.count; e++) {
-        int64_t count = groups.end[e] - groups.start[e], shape[2] = { w->shape[1], w->shape[2] };
-        if (!count) continue;
-        struct node *y =
-            integer_product(call, node_slice(tape, x, 0, groups.start[e], count, 1),
-                            node_reshape(tape, node_slice(tape, w, 0, e, 1, 1), 2, shape));
-        parts[used++] =
-            node_multiply(tape, y, node_slice(tape, node_to_real(tape, scale), 0, e, 1, 1));
-    }
-    if (!call_require(call, used >= 1 && groups.total == x->shape[0],
-                      "the groups do not have all rows"))
-        return;
-    int64_t column[2] = { x->shape[0], 1 }, result[2] = { batch, w->shape[2] };
-    struct node *y =
-        node_multiply(tape, node_concatenate(tape, parts, used, 0), as_column(call, rows, x));
-    y = node_multiply(tape, y, node_reshape(tape, weight, 2, column));
-    int64_t *map = tape_allocate(tape, index->n, sizeof *map);
-    for (size_t i = 0; map && i < index->n; i++) {
-        map[i] = index->integer[i];
-        if (!call_require(call, map[i] >= 0 && map[i] < batch, "row %lld of %lld",
-                          (long long)map[i], (long long)batch))
-            return;
-    }
-    if (tape_failed(tape)) return;
-    y = node_scatter_add_rows(tape, y, 2, result, (size_t)result[1], map);
-    if (shared) {
-        int64_t strides[2] = { result[1], 1 };
-        double by =
-            call_is_none(call, "shared_input_weight") ? 1 : call_real(call, "shared_input_weight");
-        y = node_add(tape, y,
-                     node_place(tape, node_scale(tape, shared, by), NULL, 2, result, strides,
-                                offset * result[1]));
-    }
-    call_return_typed(call, y, DT_F32);
-}
+/* ---- into caches, by blocks -------------------------------------------------------------------------------------------- */
 
 /* round(updates / scale + zero point) written into self, batch i along axis from indices[i] on. */
 static void quant_scatter(struct call *call)
@@ -850,7 +533,6 @@ static void dynamic_block_quant(struct call *call)
 
 /* clang-format off */
 #define NORM_TAIL "Tensor? beta=None, float epsilon=1e-06, bool[]? output_mask=None, ...)"
-#define QUANT_GMM "(Tensor x, Tensor weight, Tensor scale, *, Tensor? offset=None, Tensor? per_token_scale=None, Tensor? bias=None, Any group_list=None, ScalarType? output_dtype=None, int act_type=0)"
 const struct op ops_npu_quantization[] = {
     { "npu_quantize", NPU, "(Tensor self, Tensor scales, Tensor? zero_points, ScalarType dtype, int axis=1, bool div_mode=True)", quantize, OP_NO_GRADIENT, 0, NULL },
     { "npu_group_quant", NPU, "(Tensor x, Tensor scale, Tensor group_index, *, Tensor? offset=None, ScalarType? dst_dtype=None)", group_quant, OP_NO_GRADIENT, 0, NULL },
@@ -865,16 +547,8 @@ const struct op ops_npu_quantization[] = {
     { "npu_gelu_quant", NPU, "(Tensor self, *, Tensor? input_scale=None, Tensor? input_offset=None, str approximate='none', str quant_mode='dynamic', ScalarType? dst_type=None, str round_mode='rint')", gelu_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_swiglu_quant", NPU, "(Tensor x, *, Tensor? smooth_scales=None, Tensor? offsets=None, Tensor? group_index=None, bool activate_left=False, int quant_mode=0, int group_list_type=0, ScalarType? dst_type=None)", swiglu_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_dequant_swiglu_quant", NPU, "(Tensor x, *, Tensor? weight_scale=None, Tensor? activation_scale=None, Tensor? bias=None, Tensor? quant_scale=None, Tensor? quant_offset=None, Tensor? group_index=None, bool activate_left=False, int quant_mode=0)", dequant_swiglu_quant, OP_NO_GRADIENT, 0, NULL },
-    { "npu_quant_matmul", NPU, "(Tensor x1, Tensor x2, Tensor scale, *, Tensor? offset=None, Tensor? pertoken_scale=None, Tensor? bias=None, ScalarType? output_dtype=None)", quant_matmul, OP_NO_GRADIENT, 0, NULL },
-    { "npu_weight_quant_batchmatmul", NPU, "(Tensor x, Tensor weight, Tensor antiquant_scale, Tensor? antiquant_offset=None, Tensor? quant_scale=None, Tensor? quant_offset=None, Tensor? bias=None, int antiquant_group_size=0, int inner_precise=0)", weight_quant_matmul, OP_NO_GRADIENT, 0, NULL },
-    { "npu_grouped_matmul_swiglu_quant_v2", NPU, "(Tensor x, Tensor[] weight, Tensor[] weight_scale, Tensor x_scale, Tensor group_list, *, Tensor? smooth_scale=None, int quant_mode=0, int group_list_type=0, ...)", grouped_swiglu_quant, OP_NO_GRADIENT, 0, NULL },
-    { "npu_quant_matmul_gelu", NPU, "(Tensor x1, Tensor x2, Tensor x1_scale, Tensor x2_scale, *, Tensor? bias=None, str approximate='gelu_erf')", quant_matmul_gelu, OP_NO_GRADIENT, 0, NULL },
-    { "npu_quant_matmul_reduce_sum", NPU, "(Tensor x1, Tensor x2, *, Tensor? x1_scale=None, Tensor? x2_scale=None, ...)", quant_matmul_reduce_sum, OP_NO_GRADIENT, 0, NULL },
-    { "npu_grouped_matmul_finalize_routing", NPU, "(Tensor x, Tensor w, Tensor group_list, *, Tensor? scale=None, Tensor? bias=None, Tensor? pertoken_scale=None, Tensor? shared_input=None, Tensor? logit=None, Tensor? row_index=None, ScalarType? dtype=None, float? shared_input_weight=1.0, int? shared_input_offset=0, int? output_bs=0, int? group_list_type=1, ...)", grouped_finalize_routing, OP_NO_GRADIENT, 0, NULL },
     { "npu_quant_scatter", NPU, "(Tensor self, Tensor indices, Tensor updates, Tensor quant_scales, Tensor? quant_zero_points=None, int axis=0, int quant_axis=1, str reduce='update', ...)", quant_scatter, OP_NO_GRADIENT, 0, NULL },
     { "npu_dynamic_block_quant", NPU, "(Tensor x, *, float min_scale=0.0, str round_mode='rint', Any dst_type=1, int row_block_size=1, int col_block_size=128, ...)", dynamic_block_quant, OP_NO_GRADIENT, 0, NULL },
-    { "quant_gmm.npu_quant_gmm", MINDSPEED, QUANT_GMM, quant_gmm, OP_NO_GRADIENT, 0, NULL },
-    { "quant_gmm.npu_quant_gmm_v2", MINDSPEED, QUANT_GMM, quant_gmm, OP_NO_GRADIENT, 1, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(npu_quantization);

@@ -2,7 +2,6 @@
  * odd, what to do. Devices are not guessed at: kernel processes are started, and PyTorch is asked. */
 #include "cli/doctor_command.h"
 
-#include <flint/flint.h>
 #include <glob.h>
 #include <mpfr.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "bench/number_library.h"
 #include "core/arena.h"
 #include "runner/devices/device.h"
 #include "runner/devices/process/isolation_space.h"
@@ -61,7 +61,7 @@ static void examine_program(struct examination *e)
     if (uname(&machine)) (void)strcpy(machine.machine, "?");
     say(e, FINE, "program", "probe-ut %s, %s", PROBE_VERSION, machine.machine);
     (void)snprintf(libraries, sizeof libraries, "FLINT %s, MPFR %s, cJSON %s, zlib %s",
-                   flint_version, mpfr_get_version(), cJSON_Version(), zlibVersion());
+                   number_library_version(), mpfr_get_version(), cJSON_Version(), zlibVersion());
     say(e, FINE, "libraries", "%s", libraries);
     say(e, FINE, "BLAS", "OpenBLAS, core %s (OPENBLAS_CORETYPE pins another one)",
         environment_blas_core());

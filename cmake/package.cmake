@@ -41,7 +41,16 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS libopenblas0) # which is loaded, not linked
+# What is loaded and not linked, dpkg-shlibdeps does not see: the packages that have these libraries here. Any build of
+# OpenBLAS will do.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS libopenblas0)
+if(PROBE_DEBIAN)
+  foreach(library ${BALL_SONAME} ${OPENSSL_SONAME} ${MICROHTTPD_SONAME})
+    execute_process(COMMAND dpkg-query --search */${library} OUTPUT_VARIABLE owner COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX REPLACE "[:,].*" "" owner ${owner})
+    string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", ${owner}")
+  endforeach()
+endif()
 # What --backend torch runs; every other backend does without.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS python3-torch)
 include(CPack)

@@ -10,6 +10,7 @@
 #endif
 
 #include "formats/crc32.h"
+#include "online/tls_library.h"
 
 size_t checksum_digits(enum checksum_kind kind)
 {
@@ -33,6 +34,7 @@ static void write_digits(char *text, const unsigned char *bytes, size_t count)
 #ifdef PROBE_HAS_OPENSSL
 static struct status md5_start(struct body_checksum *sum)
 {
+    TRY(tls_library_load());
     if (!sum->md5) sum->md5 = EVP_MD_CTX_new();
     if (!sum->md5) return status_no_memory(0);
     EVP_MD *md5 = EVP_MD_fetch(NULL, "MD5", "-fips");
@@ -55,7 +57,10 @@ static void md5_digits(struct body_checksum *sum, char *text)
     write_digits(text, digest, CHECKSUM_MD5_DIGITS / 2);
 }
 
-static void md5_release(struct body_checksum *sum) { EVP_MD_CTX_free(sum->md5); }
+static void md5_release(struct body_checksum *sum)
+{
+    if (sum->md5) EVP_MD_CTX_free(sum->md5); /* which would load the library */
+}
 #else
 static struct status md5_start(struct body_checksum *sum)
 {

@@ -38,6 +38,7 @@ void live_view_close(struct live_view *view) { (void)view; }
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "online/http_library.h"
 #include "online/stream_frames.h"
 #include "pages/page.h"
 
@@ -309,6 +310,7 @@ static struct status start(struct live_view *view, const struct endpoint *endpoi
     bool v6 = endpoint->address.ss_family == AF_INET6;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | (v6 ? MHD_USE_IPv6 : 0);
 
+    TRY(http_library_load());
     view->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, answer, view, MHD_OPTION_SOCK_ADDR, &endpoint->address,
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_CONNECTION_LIMIT,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "online/tls_library.h"
 
 struct tls {
     SSL_CTX *context;
@@ -282,6 +283,7 @@ static struct status set_up(struct tls *tls)
 struct status tls_open(struct tls **out, const char *directory, struct file_policy policy,
                        tls_ask_password *ask)
 {
+    TRY(tls_library_load());
     struct tls *tls = memory_allocate_zeroed(1, sizeof *tls);
     if (!tls) return status_no_memory(sizeof *tls);
     struct status status = set_up(tls);

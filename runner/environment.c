@@ -13,10 +13,8 @@
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
-#include <flint/flint.h>
-#include <mpfr.h>
 
-#include "bench/number_memory.h"
+#include "bench/number_library.h"
 #include "bench/products_library.h"
 #include "core/memory.h"
 
@@ -27,7 +25,7 @@ struct status environment_prepare(char *const *arguments)
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 20); /* NOLINT(concurrency-mt-unsafe): one thread */
     (void)mallopt(M_TRIM_THRESHOLD, 8 << 20); /* NOLINT(concurrency-mt-unsafe): one thread */
     cJSON_InitHooks(&(cJSON_Hooks){ .malloc_fn = memory_allocate, .free_fn = memory_release });
-    number_memory_prepare();
+    number_library_prepare();
     /* A reader that went away and a file that may not grow are errors of the write. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
@@ -57,11 +55,7 @@ bool environment_restore_arithmetic(void)
     return false;
 }
 
-void environment_leave_thread(void)
-{
-    flint_cleanup();
-    mpfr_free_cache();
-}
+void environment_leave_thread(void) { number_library_leave_thread(); }
 
 void environment_give_way(void)
 {

@@ -39,7 +39,7 @@ static void *open_without_threads(void)
     bool ours = !getenv(threads);
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     if (ours) (void)setenv(threads, "1", 1);
-    void *library = dlopen(PROBE_OPENBLAS, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(PROBE_OPENBLAS, RTLD_LAZY | RTLD_LOCAL);
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     if (ours) (void)unsetenv(threads); /* it is not for the processes that devices start */
     return library;

@@ -1,14 +1,11 @@
 /* The allocators that GMP, MPFR and FLINT are given: they return a block or end the process. */
-#include "bench/number_memory.h"
+#include "bench/arithmetic/number_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <flint/flint.h>
-#include <gmp.h>
 
 #include "core/checked.h"
 
@@ -62,8 +59,8 @@ static void release(void *block, size_t bytes)
     free(block);
 }
 
-void number_memory_prepare(void)
+void number_memory_prepare(set_gmp_memory *set_gmp, set_flint_memory *set_flint)
 {
-    mp_set_memory_functions(allocate, resize, release);
-    __flint_set_memory_functions(allocate, allocate_zeroed, insist, free);
+    set_gmp(allocate, resize, release);
+    set_flint(allocate, allocate_zeroed, insist, free);
 }

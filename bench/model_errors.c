@@ -31,7 +31,7 @@ struct status model_errors(double **errors, struct tape *tape, struct node *node
             if (e > 0 && computed_in_it)
                 e = tape_is_typical(tape) ? sqrt(fmax(e * e - last * last / 3, 0))
                                           : fmax(e - last, 0);
-            out[i * parts + part] = e <= info->largest ? e : info->largest;
+            out[i * parts + part] = e <= info->largest ? e : INFINITY;
         }
     }
     *errors = out;

@@ -6,7 +6,8 @@
 #include "core/reference.h"
 
 /* The modelled error of each component of a result, before its last rounding when that is to the type
- * the kernel computes in. Where nothing is known (a step within reach, say) any value will do. NULL
+ * the kernel computes in. It is infinite where nothing is known (a step within reach, a divisor that may underflow), and
+ * any result will do, infinities and NaN too. NULL
  * for shapes that differ because of data-dependent choices. */
 struct status model_errors(double **errors, struct tape *tape, struct node *node,
                            const struct reference *r, struct arena *arena);

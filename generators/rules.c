@@ -17,6 +17,9 @@
 #define TUPLES(FLAGS) { rule_index_tuples, "indices", "input", FLAGS, 0, 0 }
 #define TARGETS { rule_class_targets, "target", "input", 0, 0, 0 }
 #define DIVISOR { rule_nonzero, "other", "input", 0, 0, 0 }
+#define MLA_PROLOG                                                                                 \
+    "token_x weight_dq weight_uq_qr weight_uk weight_dkv_kr rmsnorm_gamma_cq rmsnorm_gamma_ckv "   \
+    "rope_sin rope_cos cache_index kv_cache kr_cache"
 #define SHIFT { rule_shift, "other", "input", 0, 0, 0 }
 /* clang-format on */
 
@@ -277,6 +280,10 @@ static const struct rule_row {
       { RULE(rule_cache_slots, "slot_indices", "key_cache", 0) } },
     { "npu_scatter_pa_kv_cache", NULL, "key value key_cache value_cache slot_mapping",
       { RULE(rule_cache_slots, "slot_mapping", "key_cache", 0) } },
+    { "npu_mla_prolog", NULL, MLA_PROLOG,
+      { RULE(rule_cache_slots, "cache_index", "kv_cache", 0) } },
+    { "npu_mla_prolog_v2", NULL, MLA_PROLOG,
+      { RULE(rule_cache_slots, "cache_index", "kv_cache", 0) } },
     { "_npu_paged_attention", NULL,
       "query key_cache value_cache num_kv_heads num_heads scale_value block_table",
       { INDEX("block_table", "key_cache", INDEX_OF_ROWS) } },

@@ -6,6 +6,7 @@
 #include "bench/ops/loss_reduction.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/pullback.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/cotangent.h"
@@ -59,12 +60,34 @@ static void dist(struct call *call)
                       dtype_component(pair_dtype(call, "input", "other")));
 }
 
+/* In a model: which component is the largest is open between those that rounding may exchange. */
+static struct node *open_largest(struct tape *tape, struct node *largest, const struct node *size,
+                                 const struct node *most)
+{
+    size_t extent = most->n ? size->n / most->n : 0;
+    if (!tape_is_model(tape) || tape_failed(tape)) return largest;
+    struct node *out = node_alias(tape, largest, largest->dtype);
+    double *error = tape_allocate(tape, size->n, sizeof *error);
+    if (tape_failed(tape)) return largest;
+    for (size_t line = 0; line < most->n; line++) {
+        double reach = 4 * tape->unit * fabs(most->value[line]) + 4 * tape->tiny;
+        size_t near = 0;
+        for (size_t k = line * extent; k < (line + 1) * extent; k++)
+            near += size->value[k] >= most->value[line] - reach;
+        for (size_t k = line * extent; k < (line + 1) * extent; k++)
+            error[k] = near > 1 && size->value[k] >= most->value[line] - reach ? 1 : 0;
+    }
+    out->error = error;
+    return out;
+}
+
 /* Each of several largest components takes the whole cotangent. */
 static void largest_backward(struct tape *tape, struct node *node, struct node *cotangent,
                              const void *parameters)
 {
     struct node *d = node->inputs[1], *size = node_apply(tape, "abs", d);
     struct node *largest = node_to_real(tape, node_compare(tape, COMPARE_EQ, size, node));
+    largest = open_largest(tape, largest, size, node);
     (void)parameters;
     gradient_pass(tape, d, cotangent, node_multiply(tape, node_apply(tape, "sign", d), largest));
 }

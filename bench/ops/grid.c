@@ -3,8 +3,10 @@
  * A sample is a sum over the 2^d (bicubic: 16) inputs around its place of gathered values
  * times products of per-dimension weights, which are functions of the place; both gradients
  * follow from that. The cell a place lies in is found in double precision: the sum is
- * continuous across cells, so the choice at a border does not show. The nearest input does
- * jump, and where a place is within rounding of half-way the device may take either.
+ * continuous across cells, so the choice at a border does not show in it. Its slope jumps there, between
+ * linear pieces and where places are clipped, so a model of kernels knows nothing of the grid's gradient within
+ * rounding of a border, and it has the inputs of both cells. The nearest input does jump, and where a place is within
+ * rounding of half-way the device may take either.
  */
 #include <math.h>
 #include <string.h>
@@ -99,24 +101,47 @@ static struct node *places(const struct sampler *sampler, int dim)
                       0.5);
 }
 
-/* Places moved by the padding, with PyTorch's gradient: none where they were clipped. */
-static struct node *padded_places(const struct sampler *sampler, struct node *at, int64_t size)
+/* How far rounding may move a place of the size of the input: three roundings of at most its span, twice that for a
+ * reflection. */
+static double place_width(const struct sampler *sampler, int64_t size)
+{
+    double unit = dtype_ulp(sampler->grid->dtype == DT_F64 ? DT_F64 : DT_F32, 1);
+    return 8 * unit * (double)(size + 1);
+}
+
+/* In a model: which places are within rounding of an input's, where the slope of linear sampling jumps. */
+static void mark_borders(const struct sampler *sampler, struct node *borders, const double *at,
+                         int64_t size)
+{
+    double width = place_width(sampler, size);
+    for (size_t i = 0; i < borders->n; i++)
+        borders->integer[i] = at[i] > -1 - width && at[i] < (double)size + width &&
+                              fabs(at[i] - nearbyint(at[i])) <= width;
+}
+
+/* Places moved by the padding, with PyTorch's gradient: none where they were clipped. The places before clipping are
+ * `unclipped`. */
+static struct node *padded_places(const struct sampler *sampler, struct node *at, int64_t size,
+                                  double *unclipped)
 {
     struct tape *tape = sampler->tape;
+    const double *place = node_values(tape, at);
+    if (tape_failed(tape)) return tape_failure(tape);
+    for (size_t i = 0; i < at->n; i++) unclipped[i] = place[i];
     if (sampler->padding == GRID_ZEROS) return at;
     struct node *sign = node_new_real(tape, DT_NONE, 2, at->shape),
                 *shift = node_new_real(tape, DT_NONE, 2, at->shape);
     struct node *keep = node_new_integer(tape, DT_BOOL, 2, at->shape);
     struct node *border = node_new_real(tape, DT_NONE, 2, at->shape);
-    const double *value = node_values(tape, at);
     if (tape_failed(tape)) return tape_failure(tape);
     for (size_t i = 0; i < at->n; i++) {
         bool flat = false;
         sign->value[i] = 1;
         shift->value[i] = 0;
         if (sampler->padding == GRID_REFLECTION)
-            sign->value[i] = reflection(sampler, value[i], size, &shift->value[i]);
-        border->value[i] = clip(sign->value[i] * value[i] + shift->value[i], size, &flat);
+            sign->value[i] = reflection(sampler, place[i], size, &shift->value[i]);
+        unclipped[i] = sign->value[i] * place[i] + shift->value[i];
+        border->value[i] = clip(unclipped[i], size, &flat);
         keep->integer[i] = !flat;
     }
     if (sampler->padding == GRID_REFLECTION)
@@ -201,21 +226,46 @@ static struct node *cell_of(const struct sampler *sampler, struct node *at, stru
     return node_subtract(sampler->tape, at, *cell);
 }
 
+/* The third tap of linear sampling: where a place is within rounding of a border, a kernel may find it in the cell
+ * beyond, with a weight of that much. */
+static struct node *tap_beyond(const struct sampler *sampler, int dim, const struct node *at,
+                               const struct node *cell, const struct node *borders, int64_t *index)
+{
+    struct tape *tape = sampler->tape;
+    struct node *weight = node_new_real(tape, DT_NONE, at->rank, at->shape);
+    if (!node_need_errors(tape, weight)) return tape_failure(tape);
+    for (size_t i = 0; i < at->n; i++) {
+        bool lower = at->value[i] - cell->value[i] < 0.5;
+        weight->value[i] = 0;
+        weight->error[i] = borders->integer[i] ? place_width(sampler, sampler->size[dim]) : 0;
+        index[i] = borders->integer[i] ? to_index(cell->value[i]) + (lower ? -1 : 2) : -100;
+    }
+    return weight;
+}
+
 static struct node *bilinear(const struct sampler *sampler)
 {
     struct tape *tape = sampler->tape;
-    struct stencil stencil = { .taps = 2 };
+    struct stencil stencil = { .taps = tape_is_model(tape) ? 3 : 2 };
     for (int d = 0; d < sampler->dims; d++) {
-        struct node *cell, *at = padded_places(sampler, places(sampler, d), sampler->size[d]);
-        struct node *into = cell_of(sampler, at, &cell);
-        for (int k = 0; k < 2; k++) {
+        struct node *cell, *at = places(sampler, d);
+        struct node *borders = node_new_integer(tape, DT_BOOL, 2, at->shape);
+        double *unclipped = tape_allocate(tape, at->n, sizeof *unclipped);
+        for (int k = 0; k < stencil.taps; k++)
             stencil.index[d][k] = tape_allocate(tape, at->n, sizeof(int64_t));
-            if (tape_failed(tape)) return sampler->x;
+        if (tape_failed(tape)) return sampler->x;
+        at = padded_places(sampler, at, sampler->size[d], unclipped);
+        mark_borders(sampler, borders, unclipped, sampler->size[d]);
+        at = node_model_unknown_slope(tape, at, borders);
+        struct node *into = cell_of(sampler, at, &cell);
+        if (tape_failed(tape)) return sampler->x;
+        for (int k = 0; k < 2; k++)
             for (size_t i = 0; i < at->n; i++)
                 stencil.index[d][k][i] = to_index(cell->value[i]) + k;
-        }
         stencil.weight[d][0] = node_subtract(tape, node_scalar(tape, 1), into);
         stencil.weight[d][1] = into;
+        if (stencil.taps == 3)
+            stencil.weight[d][2] = tap_beyond(sampler, d, at, cell, borders, stencil.index[d][2]);
     }
     return weighted_sum(sampler, &stencil);
 }
@@ -259,13 +309,6 @@ static struct node *bicubic(const struct sampler *sampler)
 
 /* ---- nearest ----------------------------------------------------------------------------- */
 
-/* How near half-way a place may be rounded either way. */
-static double tie_width(const struct sampler *sampler, int dim)
-{
-    double unit = dtype_ulp(sampler->grid->dtype == DT_F64 ? DT_F64 : DT_F32, 1);
-    return 8 * unit * (double)(sampler->size[dim] + 1);
-}
-
 /* The device's result where it has the value of another input that is as near. */
 static void settle_nearest(const struct sampler *sampler, int64_t **index, struct node *const *at)
 {
@@ -279,7 +322,7 @@ static void settle_nearest(const struct sampler *sampler, int64_t **index, struc
     for (size_t i = 0; i < sampler->batch * sampler->points; i++)
         for (int d = 0; d < sampler->dims; d++) {
             double place = at[d]->value[i], half = place - floor(place) - 0.5;
-            if (!(fabs(half) <= tie_width(sampler, d))) continue;
+            if (!(fabs(half) <= place_width(sampler, sampler->size[d]))) continue;
             int64_t own = index[d][i], other = (int64_t)(2 * floor(place) + 1) - own;
             size_t first = i / sampler->points * sampler->channels, p = i % sampler->points;
             for (int64_t choice = 0; choice < 2; choice++) { /* the one channel 0 agrees with */
@@ -302,8 +345,11 @@ static struct node *nearest(const struct sampler *sampler)
     struct node *at[MOST_DIMS], *zero = NULL;
     int64_t *index[MOST_DIMS];
     for (int d = 0; d < sampler->dims; d++) {
-        at[d] = padded_places(sampler, places(sampler, d), sampler->size[d]);
+        at[d] = places(sampler, d);
         index[d] = tape_allocate(tape, at[d]->n, sizeof(int64_t));
+        double *unclipped = tape_allocate(tape, at[d]->n, sizeof *unclipped);
+        if (tape_failed(tape)) return sampler->x;
+        at[d] = padded_places(sampler, at[d], sampler->size[d], unclipped);
         const double *value = node_values(tape, at[d]);
         if (tape_failed(tape)) return sampler->x;
         for (size_t i = 0; i < at[d]->n; i++) index[d][i] = to_index(nearbyint(value[i]));

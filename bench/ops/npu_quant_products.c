@@ -120,7 +120,7 @@ static void quant_matmul(struct call *call)
         call_return_typed(call, y, dtype);
         return;
     }
-    struct quantizing how = { 8, DT_NONE };
+    struct quantizing how = { 8, DT_NONE, NULL };
     if (offset) y = node_add(tape, y, node_to_real(tape, offset));
     if (!call_require(call, y->n == n, "offsets of a larger shape than the product")) return;
     call_return_quantized_as(call, y, dtype, &how, largest_of(tape, offset));

@@ -70,7 +70,7 @@ static void return_static(struct call *call, struct node *x, struct node *scale,
                           bool divides, enum dtype dtype)
 {
     struct tape *tape = call->tape;
-    struct quantizing how = { 4, x->dtype };
+    struct quantizing how = { 4, x->dtype, NULL };
     int rank = x->rank;
     size_t n = x->n;
     struct node *y = divides ? node_divide(tape, x, scale) : node_multiply(tape, x, scale);
@@ -173,13 +173,14 @@ static double top_of(enum dtype dtype)
 struct node *return_dynamic(struct call *call, struct node *x, enum dtype dtype, double roundings)
 {
     struct tape *tape = call->tape;
-    struct quantizing how = { roundings, x->dtype };
+    struct quantizing how = { roundings, x->dtype, NULL };
     if (!call_require(call, x->rank && x->shape[x->rank - 1] && x->n, "rows are needed")) return x;
     struct node *most =
         node_extremum(tape, node_apply(tape, "abs", x), 1u << (x->rank - 1), true, 1);
     struct node *scale = node_divide(tape, most, node_scalar(tape, top_of(dtype)));
     struct node *never = node_compare(tape, COMPARE_EQ, most, node_scalar(tape, 0));
     struct node *y = node_select(tape, never, node_scalar(tape, 0), node_divide(tape, x, scale));
+    how.scale = scale;
     call_return_quantized_as(call, y, dtype, &how, 0);
     return node_squeeze(tape, scale, 1u << (x->rank - 1));
 }
@@ -234,7 +235,7 @@ static void dynamic_quant_asymmetric(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = call_dtype(call, "dst_type");
-    struct quantizing how = { 16, x->dtype };
+    struct quantizing how = { 16, x->dtype, NULL };
     if (!call_require(call, !x->integer && x->rank && x->n && (dtype == DT_NONE || dtype == DT_I8),
                       "floats are quantized to int8, row by row"))
         return;
@@ -248,6 +249,7 @@ static void dynamic_quant_asymmetric(struct call *call)
     struct node *offset =
         node_subtract(tape, node_scalar(tape, 127), node_divide(tape, most, scale));
     struct node *z = node_add(tape, node_divide(tape, y, scale), offset);
+    how.scale = scale;
     call_return_quantized_as(call, z, dtype, &how, largest_of(tape, offset));
     call_return_typed(call, node_squeeze(tape, scale, row), DT_F32);
     call_return_typed(call, node_squeeze(tape, offset, row), DT_F32);
@@ -278,7 +280,7 @@ static void add_rms_norm_quant(struct call *call)
     static const char *const names[2][2] = { { "scales1", "zero_points1" },
                                              { "scales2", "zero_points2" } };
     if (tape_failed(tape)) return;
-    struct quantizing how = { norm_roundings(sum), x1->dtype };
+    struct quantizing how = { norm_roundings(sum), x1->dtype, NULL };
     for (int k = 0; k < 2; k++) {
         struct node *scale = call_optional_tensor(call, names[k][0]),
                     *zero = call_optional_tensor(call, names[k][1]);
@@ -336,7 +338,7 @@ static void rms_norm_quant(struct call *call)
     struct node *y =
         added_beta(call, rms_normalized(call, x, gamma, call_real(call, "epsilon"), NULL));
     struct node *scale = node_to_real(tape, call_tensor(call, "scale"));
-    struct quantizing how = { norm_roundings(x), x->dtype };
+    struct quantizing how = { norm_roundings(x), x->dtype, NULL };
     if (!call_require(call, y->n == x->n && scale->n == 1 && offset->n == 1,
                       "one scale and one offset are needed"))
         return;
@@ -368,7 +370,7 @@ static void gelu_quant(struct call *call)
         call_return_typed(call, return_dynamic(call, y, dtype, 32), DT_F32);
         return;
     }
-    struct quantizing how = { 32, x->dtype };
+    struct quantizing how = { 32, x->dtype, NULL };
     if (offset) y = node_add(tape, y, along(call, offset, x, x->rank - 1));
     if (!call_require(call, y->n == x->n, "an offset of a larger shape than the input")) return;
     call_return_quantized_as(call, y, dtype, &how,
@@ -442,7 +444,7 @@ static void dequant_swiglu_quant(struct call *call)
         call_return_typed(call, return_dynamic(call, y, DT_I8, 24), DT_F32);
         return;
     }
-    struct quantizing how = { 24, DT_NONE };
+    struct quantizing how = { 24, DT_NONE, NULL };
     if (offset)
         y = node_add(tape, y,
                      offset->n == 1 ? node_reshape(tape, node_to_real(tape, offset), 0, NULL)
@@ -469,7 +471,7 @@ static void quant_scatter(struct call *call)
     int along_dim = call_dim(call, "quant_axis", updates->rank),
         axis = call_dim(call, "axis", updates->rank);
     int64_t flat[1] = { (int64_t)scale->n };
-    struct quantizing how = { 4, updates->dtype };
+    struct quantizing how = { 4, updates->dtype, NULL };
     struct node *y = node_divide(
         tape, updates, along(call, node_reshape(tape, scale, 1, flat), updates, along_dim));
     if (zero) {
@@ -497,7 +499,7 @@ static void dynamic_block_quant(struct call *call)
     enum dtype dtype = kind->kind == VALUE_INT && kind->integer == 1 ? DT_I8
                        : kind->kind == VALUE_INT                     ? DT_NONE
                                                                      : call_dtype(call, "dst_type");
-    struct quantizing how = { 8, x->dtype };
+    struct quantizing how = { 8, x->dtype, NULL };
     if (!call_require(
             call,
             x->rank == 2 && x->n && !x->integer && down >= 1 && across >= 1 && down <= 4096 &&
@@ -524,6 +526,7 @@ static void dynamic_block_quant(struct call *call)
         tape, node_extremum(tape, node_apply(tape, "abs", split), 10, true, 1), 4, lone);
     struct node *scale = node_divide(tape, most, node_scalar(tape, top_of(dtype)));
     struct node *own = node_gather(tape, scale, 2, x->shape, back, 0);
+    how.scale = own;
     struct node *never = node_compare(tape, COMPARE_EQ, own, node_scalar(tape, 0));
     call_return_quantized_as(
         call, node_select(tape, never, node_scalar(tape, 0), node_divide(tape, x, own)), dtype,

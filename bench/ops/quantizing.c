@@ -10,6 +10,8 @@
 struct rounding {
     const struct node *y;
     double low, high, slack, shift;
+    const struct node *scale;
+    double underflow;
 };
 
 static double limited(const struct rounding *r, size_t i)
@@ -22,7 +24,9 @@ static bool may_be(void *context, size_t i, int64_t k)
 {
     const struct rounding *r = context;
     if (isnan(r->y->value[i])) return true; /* what a NaN is rounded to is open */
-    double y = limited(r, i), room = r->slack * (fabs(r->y->value[i]) + r->shift);
+    double y = limited(r, i), size = fabs(r->y->value[i]) + r->shift, room = r->slack * size;
+    if (r->scale) room += r->underflow * (size + 1) / r->scale->value[i / (r->y->n / r->scale->n)];
+    if (isnan(room)) return true;
     return (double)k >= r->low && (double)k <= r->high &&
            fabs((double)k - y) <= 0.5 + fmin(room, 0x1p31);
 }
@@ -48,8 +52,13 @@ void call_return_quantized(struct call *call, struct node *y, enum dtype dtype, 
     (void)node_values(tape, y);
     struct node *own = node_new_integer(tape, dtype, y->rank, y->shape);
     if (tape_failed(tape)) return;
-    struct rounding rounding = { y, low, high, how->roundings * 0x1p-24 + unit_of(how->stored),
-                                 fabs(shift) };
+    struct rounding rounding = { .y = y,
+                                 .low = low,
+                                 .high = high,
+                                 .slack = how->roundings * 0x1p-24 + unit_of(how->stored),
+                                 .shift = fabs(shift),
+                                 .scale = how->scale,
+                                 .underflow = how->roundings * 0x1p-149 };
     for (size_t i = 0; i < y->n; i++) own->integer[i] = (int64_t)rint(limited(&rounding, i));
     call_return(call, call_settled_indices(call, call->results.count, own, may_be, &rounding));
 }

@@ -9,6 +9,8 @@
 struct quantizing {
     double roundings;
     enum dtype stored;
+    const struct node
+        *scale; /* what was divided by, computed, each of as many neighbouring elements; or NULL */
 };
 
 /* Return y in `dtype`: of integers the nearest, no smaller than `low` and no larger than `high`; of 8-bit floats y itself
@@ -16,7 +18,8 @@ struct quantizing {
  *
  * A kernel rounds not y but its own z with |z - y| <= s, s = (roundings 2^-24 + u) (|y| + |shift|) with u the roundoff of
  * `stored` (0 without): each operation loses at most a relative 2^-24 of what it gives, and `shift`, the zero point that
- * y has in it, bounds what an addition can cancel. So every integer within 1/2 + s of y is right, and the device's is
+ * y has in it, bounds what an addition can cancel. Beside small numbers an operation loses 2^-149, which after the division by
+ * a scale is roundings 2^-149 (|y| + |shift| + 1) / scale more. So every integer within 1/2 + s of y is right, and the device's is
  * taken where it is one. */
 void call_return_quantized(struct call *call, struct node *y, enum dtype dtype, double low,
                            double high, const struct quantizing *how, double shift);

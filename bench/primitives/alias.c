@@ -63,6 +63,28 @@ struct node *node_model_either(struct tape *tape, struct node *y, struct node *o
     return node;
 }
 
+static void unknown_slope_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct node *unknown = node->parameters;
+    (void)node_values(tape, cotangent);
+    struct node *back = node_alias(tape, cotangent, cotangent->dtype);
+    double *error = tape_allocate(tape, cotangent->n, sizeof *error);
+    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < cotangent->n; i++)
+        error[i] = unknown->integer[i] ? INFINITY : node_error(cotangent, i);
+    back->error = error;
+    tape_accumulate(tape, node->inputs[0], back);
+}
+
+static const struct primitive unknown_slope = { "a slope that may jump", unknown_slope_backward,
+                                                input_enclose, input_pair };
+
+struct node *node_model_unknown_slope(struct tape *tape, struct node *y, struct node *unknown)
+{
+    if (!tape_is_model(tape) || tape_failed(tape) || !y->tracked || unknown->n != y->n) return y;
+    return node_sharing(tape, &unknown_slope, y, 1, &y, unknown);
+}
+
 struct node *node_with_dtype(struct tape *tape, struct node *x, enum dtype dtype)
 {
     return x->dtype == dtype ? x : node_alias(tape, x, dtype);

@@ -24,4 +24,8 @@ struct node *node_model_error(struct tape *tape, struct node *y, struct node *x,
  * otherwise. */
 struct node *node_model_either(struct tape *tape, struct node *y, struct node *other);
 
+/* In a model: y, whose derivative jumps beside the elements that `unknown` (integer, y's shape) marks, so that the roundings
+ * of what y is made of choose the side: what comes back through them has an unbounded error. y itself otherwise. */
+struct node *node_model_unknown_slope(struct tape *tape, struct node *y, struct node *unknown);
+
 #endif

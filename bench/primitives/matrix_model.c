@@ -68,6 +68,22 @@ static double *room_for(struct tape *tape, const struct factored *m, size_t coun
     return tape_failed(tape) ? NULL : room;
 }
 
+/* With |X| |E| or its squares in `product`: may A + E be nearly singular? */
+static bool may_be_singular(const struct tape *tape, const double *product, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < n; j++) sum += measured(tape, product[i * n + j]);
+        if (!(sum < 0.5)) return true;
+    }
+    return false;
+}
+
+static void forget(double *error, size_t count)
+{
+    for (size_t i = 0; i < count; i++) error[i] = INFINITY;
+}
+
 void matrix_model_inverse(struct tape *tape, double *error, const struct factored *m)
 {
     size_t size = m->n * m->n;
@@ -79,6 +95,7 @@ void matrix_model_inverse(struct tape *tape, double *error, const struct factore
     multiply(product, x, e, m->n);
     multiply(error, product, x, m->n);
     for (size_t i = 0; i < size; i++) error[i] = measured(tape, error[i]);
+    if (may_be_singular(tape, product, m->n)) forget(error, size);
 }
 
 double matrix_model_determinant(struct tape *tape, const struct factored *m)
@@ -107,10 +124,12 @@ void matrix_model_cholesky(struct tape *tape, double *error, const struct factor
     }
     multiply(product, x, e, n);
     multiply(e, product, turned, n);
+    bool singular = may_be_singular(tape, e, n);
     for (size_t i = 0; i < n; i++)
         for (size_t j = i; j < n; j++)
             e[i * n + j] = i == j ? e[i * n + j] * measure(tape, 0.5) : 0;
     for (size_t i = 0; i < size; i++) x[i] = measure(tape, m->factors[i]);
     multiply(error, x, e, n);
     for (size_t i = 0; i < size; i++) error[i] = i % n > i / n ? 0 : measured(tape, error[i]);
+    if (singular) forget(error, size);
 }

@@ -8,7 +8,8 @@
  *   determinant  det(A) trace(X E)
  *   Cholesky     L phi(L^-1 E L^-T), phi the lower triangle with half the diagonal
  *
- * In the worst case magnitudes are multiplied, in the root mean square the squares of independent elements. */
+ * In the worst case magnitudes are multiplied, in the root mean square the squares of independent elements. Where the largest
+ * row sum of |X E| reaches 1/2, A + E may be nearly singular and no first order holds: nothing is known of the result. */
 #ifndef PROBE_BENCH_PRIMITIVES_MATRIX_MODEL_H
 #define PROBE_BENCH_PRIMITIVES_MATRIX_MODEL_H
 

@@ -291,6 +291,19 @@ static void move_columns(struct factorization *f, const struct node *a, size_t f
     }
 }
 
+/* Where a column may depend on those before it within rounding, nothing is known of what it and the ones behind it make of
+ * the factors. */
+static void forget_dependent(struct factorization *f)
+{
+    size_t first = 0, m = f->m, n = f->n;
+    while (first < n && f->moved[first] < 0.25) first++;
+    for (size_t r = 0; r < m; r++)
+        for (size_t j = first; j < n; j++) f->error_q[r * n + j] = INFINITY;
+    for (size_t i = first; i < n; i++)
+        for (size_t j = i; j < n; j++) f->error_r[i * n + j] = INFINITY;
+    if (first < n) f->rest = INFINITY;
+}
+
 static void model_factors(struct factorization *f)
 {
     const struct tape *tape = f->tape;
@@ -318,6 +331,7 @@ static void model_factors(struct factorization *f)
     f->rest = 0;
     for (size_t i = 0; i < n; i++) f->rest = tape_join(tape, f->rest, w[i]);
     f->rest = tape_join(tape, f->rest, group_forward_error(tape, m, 1, 1));
+    forget_dependent(f);
 }
 
 /* The columns that complete Q, from rows, with one bound for all. */

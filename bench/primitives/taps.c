@@ -147,7 +147,7 @@ static struct bounding bounding_of(const struct tape *tape, const struct node *x
     if (n > 1) b.growth = second_order(n + 2);
     if (taps->weight) {
         b.growth += UNIT_ROUNDOFF;
-        b.underflow = (double)n * 0x1p-1074;
+        b.underflow = (double)n * tape->tiny;
         /* A kernel forms a weight from a source coordinate that it rounds. */
         if (tape_is_model(tape) && n)
             b.unsure += tape->unit * (2 + (double)taps->index[taps->first[o + 1] - 1]) *

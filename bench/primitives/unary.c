@@ -156,7 +156,8 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
     if (!node_need_errors(tape, node)) return node;
     for (size_t i = 0; i < n; i++) {
         double e = node_error(x, i);
-        if (in[i] == 0 && e <= tape->tiny) e = 0; /* what may underflow is not 0 in double */
+        /* What may underflow in float is not 0 in double. */
+        if (in[i] == 0 && e <= tape->tiny && !(tape_is_model(tape) && tape->wide)) e = 0;
         double bound = relative * fabs(out[i]) + absolute;
         if (loss) bound += loss(in[i], out[i]) * tape->unit / (typical ? 4 : 1);
         if (e > 0) {

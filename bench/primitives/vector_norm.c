@@ -52,8 +52,9 @@ static void power_backward(struct tape *tape, struct node *node, struct node *co
     struct node *a = node->inputs[1], *zero = node_scalar(tape, 0);
     struct node *ratio = node_divide(tape, a, node);
     struct node *slope = node_apply2(tape, "pow", ratio, node_scalar(tape, *p - 1));
-    struct node *flat = node_compare(tape, COMPARE_EQ, node_multiply(tape, a, node), zero);
-    gradient_pass(tape, a, cotangent, node_select(tape, flat, zero, slope));
+    slope = node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero, slope);
+    slope = node_select(tape, node_compare(tape, COMPARE_EQ, a, zero), zero, slope);
+    gradient_pass(tape, a, cotangent, slope);
 }
 
 static struct node *power_norm(struct tape *tape, struct node *x, double p, uint32_t dims)

@@ -503,6 +503,15 @@ struct status file_create(struct file *out, const char *path)
     return status;
 }
 
+struct status file_open_direct(struct file *out, const char *path)
+{
+    *out = FILE_NONE;
+    int fd = fault(FILE_OPEN, path, NULL)
+                 ? -1
+                 : open_retrying(AT_FDCWD, path, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC, 0);
+    return fd < 0 ? failed("open", path) : file_take(out, fd, path);
+}
+
 bool file_already_exists(struct status status) { return status.code == STATUS_BAD_ARGUMENT; }
 
 /* To the end of what was written, or at a place. */

@@ -104,6 +104,12 @@ bool file_already_exists(struct status status);
  * size, which a file of ours may have outgrown; writes go to the end (O_APPEND). */
 struct status file_open_append(struct file *out, const char *path, struct file_policy policy);
 
+/* Open an existing file of ours once more, for file_write_at alone: what is written goes to the disk without a copy in the
+ * page cache, and must be whole blocks of FILE_BLOCK_BYTES from memory and to an offset that are multiples of
+ * that. Fails where the file system cannot do this. */
+enum { FILE_BLOCK_BYTES = 4096 };
+struct status file_open_direct(struct file *out, const char *path);
+
 /* Write all bytes at the file's position (at its end with file_open_append). On failure part of
  * them may have been written. */
 struct status file_write_all(const struct file *file, const void *data, size_t bytes);

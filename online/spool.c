@@ -14,16 +14,17 @@
 #include "core/file.h"
 #include "core/memory.h"
 
-#define SPARE_NAME "spare.spool"
+enum { SPARES = 4 };
 
 struct spool {
     char *directory;
     uint64_t segment_bytes;
     struct file lock;
-    pthread_mutex_t mutex; /* of `segments`, what they hold, `spare` and `sessions` */
+    pthread_mutex_t mutex; /* of `segments`, what they hold, `spares` and `sessions` */
     struct spool_segment **segments;
     size_t n_segments;
-    struct file spare; /* of a segment that is done; for the next one */
+    struct file spares[SPARES]; /* of segments that are done; for the next ones */
+    size_t n_spares;
     struct spool_progress *sessions;
     size_t n_sessions, session_room;
     struct spool_record *left;
@@ -45,6 +46,13 @@ static char *segment_path(const struct spool *spool, uint64_t number)
 {
     char name[40];
     (void)snprintf(name, sizeof name, "segment%08" PRIu64 ".spool", number);
+    return path_in(spool, name);
+}
+
+static char *spare_path(const struct spool *spool, size_t i)
+{
+    char name[40];
+    (void)snprintf(name, sizeof name, "spare%zu.spool", i);
     return path_in(spool, name);
 }
 
@@ -128,7 +136,7 @@ static struct spool_segment *list_segment(struct spool *spool, uint64_t number)
     struct spool_segment *segment = memory_allocate_zeroed(1, sizeof *segment);
     if (!segment) return NULL;
     segment->number = number;
-    segment->file = FILE_NONE;
+    segment->file = segment->direct = FILE_NONE;
     spool->segments[spool->n_segments++] = segment;
     return segment;
 }
@@ -136,20 +144,21 @@ static struct spool_segment *list_segment(struct spool *spool, uint64_t number)
 static void unlist_newest(struct spool *spool)
 {
     struct spool_segment *segment = spool->segments[--spool->n_segments];
-    (void)file_close(&segment->file);
+    spool_segment_close(segment);
     memory_release(segment);
 }
 
-/* The spare file under its new name, or a new one. */
+/* A spare file under its new name, or a new one. */
 static struct status open_file(struct file *out, struct spool *spool, const char *path)
 {
-    if (spool->spare.fd < 0) return file_create(out, path);
-    TRY(file_rename_only(spool->spare.path, path));
+    if (!spool->n_spares) return file_create(out, path);
+    struct file *spare = &spool->spares[spool->n_spares - 1];
+    TRY(file_rename_only(spare->path, path));
     char *name = memory_copy_string(path);
     if (!name) return status_no_memory(0); /* the file is lost to us, and goes with the spool */
-    memory_release(spool->spare.path);
-    *out = (struct file){ .fd = spool->spare.fd, .path = name };
-    spool->spare = FILE_NONE;
+    memory_release(spare->path);
+    *out = (struct file){ .fd = spare->fd, .path = name };
+    spool->n_spares--;
     return status_ok();
 }
 
@@ -162,6 +171,7 @@ static struct status add_segment(struct spool *spool, uint64_t number)
 
     if (!status.code) {
         segment->is_ours = true;
+        (void)file_open_direct(&segment->direct, path); /* without it, through the page cache */
         status = spool_segment_begin(segment, &spool->batch, spool->sessions, spool->n_sessions);
         if (status.code) (void)file_remove(path);
     }
@@ -289,7 +299,7 @@ bool spool_done(struct spool *spool, const struct spool_record *record)
     struct spool_segment *segment = segment_of(spool, record);
 
     pthread_mutex_lock(&spool->mutex);
-    bool may_go = --segment->waiting == 0 && segment != newest(spool);
+    bool may_go = --segment->waiting == 0 && spool->n_segments > 1; /* it, or those before it */
     pthread_mutex_unlock(&spool->mutex);
     return may_go;
 }
@@ -299,16 +309,16 @@ bool spool_done(struct spool *spool, const struct spool_record *record)
 static bool keep_file(struct spool *spool, struct spool_segment *segment)
 {
     uint64_t most = 2 * spool->segment_bytes;
-    if (spool->spare.fd >= 0 || !segment->is_ours || segment->is_lost || segment->bytes > most)
+    if (spool->n_spares == SPARES || !segment->is_ours || segment->is_lost || segment->bytes > most)
         return false;
-    char *path = path_in(spool, SPARE_NAME);
+    char *path = spare_path(spool, spool->n_spares);
     if (!path || file_rename_only(segment->file.path, path).code) {
         memory_release(path);
         return false;
     }
     memory_release(segment->file.path);
     segment->file.path = path;
-    spool->spare = segment->file;
+    spool->spares[spool->n_spares++] = segment->file;
     segment->file = FILE_NONE;
     return true;
 }
@@ -356,6 +366,7 @@ static struct status remove_marked(struct spool *spool, bool finished)
             struct status removed = remove_file(&segment->file);
             if (!status.code) status = removed;
         }
+        spool_segment_close(segment);
         memory_release(segment);
     }
     spool->n_segments = kept;
@@ -443,13 +454,17 @@ static struct status open_segments(struct spool *spool)
     return status.code ? status : spool_sync(spool);
 }
 
-/* The spare file of an earlier process is as good as none. */
-static struct status remove_spare(const struct spool *spool)
+/* A spare file of an earlier process is as good as none. */
+static struct status remove_spares(const struct spool *spool)
 {
-    char *path = path_in(spool, SPARE_NAME);
-    if (!path) return status_no_memory(0);
-    struct status status = file_exists(path) ? file_remove(path) : status_ok();
-    memory_release(path);
+    struct status status = status_ok();
+
+    for (size_t i = 0; !status.code && i < SPARES; i++) {
+        char *path = spare_path(spool, i);
+        if (!path) return status_no_memory(0);
+        if (file_exists(path)) status = file_remove(path);
+        memory_release(path);
+    }
     return status;
 }
 
@@ -466,7 +481,7 @@ static struct status take_lock(struct spool *spool)
 static void release(struct spool *spool)
 {
     while (spool->n_segments) unlist_newest(spool);
-    (void)file_close(&spool->spare);
+    while (spool->n_spares) (void)file_close(&spool->spares[--spool->n_spares]);
     (void)file_close(&spool->lock);
     (void)pthread_mutex_destroy(&spool->mutex);
     memory_release(spool->segments);
@@ -484,14 +499,14 @@ struct status spool_open(struct spool **out, const char *directory, uint64_t seg
     struct spool *spool = memory_allocate_zeroed(1, sizeof *spool);
     if (!spool) return status_no_memory(sizeof *spool);
     spool->segment_bytes = segment_bytes;
-    spool->lock = spool->spare = FILE_NONE;
+    spool->lock = FILE_NONE;
     (void)pthread_mutex_init(&spool->mutex, NULL);
     spool->directory = memory_copy_string(directory);
     spool->batch.bytes = memory_allocate(SPOOL_BATCH_BYTES);
     struct status status = spool->directory && spool->batch.bytes
                                ? take_lock(spool)
                                : status_no_memory(SPOOL_BATCH_BYTES);
-    if (!status.code) status = remove_spare(spool);
+    if (!status.code) status = remove_spares(spool);
     if (!status.code) status = open_segments(spool);
     if (status.code) release(spool);
     else *out = spool;
@@ -508,7 +523,7 @@ static struct status remove_all(struct spool *spool)
 {
     (void)mark_done(spool, true);
     TRY(remove_marked(spool, true));
-    if (spool->spare.fd >= 0) TRY(remove_file(&spool->spare));
+    while (spool->n_spares) TRY(remove_file(&spool->spares[--spool->n_spares]));
     if (spool->n_segments) return status_ok();
     TRY(file_remove(spool->lock.path));
     return file_remove_directory(spool->directory);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/crc32.h"
+#include "online/receive_memory.h"
 #include "online/stream_frames.h"
 
 #define SEGMENT_MAGIC "UTSPOOL2"
@@ -19,11 +20,32 @@ enum {
 
 /* An entry in the file: ENTRY_MAGIC xor the CRC-32 of the segment's number and what follows up to the body; kind,
  * session, sequence, bytes and sum of the body. Of ENTRY_PROGRESS, the sequence is that of the session's next
- * record, and there is no body. */
-enum entry_kind { ENTRY_RECORD = 1, ENTRY_PROGRESS = 2 };
+ * record, and there is no body. The body of ENTRY_BLOCKS lies in blocks of its own. */
+enum entry_kind { ENTRY_RECORD = 1, ENTRY_PROGRESS = 2, ENTRY_BLOCKS = 3 };
 enum { AT_KIND = 4, AT_SESSION = 8, AT_SEQUENCE = 24, AT_BYTES = 32, AT_SUM = 40 };
 
-static uint64_t padded(uint64_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+static uint64_t rounded_up(uint64_t bytes, uint64_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static enum entry_kind kind_of(const struct spool_record *record)
+{
+    return record->bytes >= RECEIVE_MEMORY_LARGE_BYTES ? ENTRY_BLOCKS : ENTRY_RECORD;
+}
+
+/* Where the body of an entry at `at` begins, and where the next entry does. */
+static uint64_t body_place(enum entry_kind kind, uint64_t at)
+{
+    at += ENTRY_BYTES;
+    return kind == ENTRY_BLOCKS ? rounded_up(at, FILE_BLOCK_BYTES) : at;
+}
+
+static uint64_t entry_end(enum entry_kind kind, const struct spool_record *record)
+{
+    return rounded_up(record->offset + record->bytes,
+                      kind == ENTRY_BLOCKS ? FILE_BLOCK_BYTES : ALIGNMENT);
+}
 
 static uint32_t entry_check(const unsigned char *entry, uint64_t number)
 {
@@ -56,8 +78,8 @@ static struct status flush_batch(struct spool_batch *batch, const struct file *f
 }
 
 /* The disk works while the next piece is copied. */
-static struct status write_large(struct spool_batch *batch, const struct file *file,
-                                 const unsigned char *bytes, size_t count)
+static struct status write_pieces(struct spool_batch *batch, const struct file *file,
+                                  const unsigned char *bytes, size_t count)
 {
     for (size_t done = 0; done < count;) {
         size_t part = count - done < PIECE_BYTES ? count - done : PIECE_BYTES;
@@ -75,11 +97,38 @@ static struct status put_bytes(struct spool_batch *batch, const struct file *fil
     if (count > SPOOL_BATCH_BYTES - batch->used) TRY(flush_batch(batch, file));
     if (count >= DIRECT_BYTES) {
         TRY(flush_batch(batch, file));
-        return write_large(batch, file, bytes, count);
+        return write_pieces(batch, file, bytes, count);
     }
     if (count) memcpy(batch->bytes + batch->used, bytes, count);
     batch->used += count;
     return status_ok();
+}
+
+static struct status put_zeros(struct spool_batch *batch, const struct file *file, uint64_t count)
+{
+    static const unsigned char zeros[FILE_BLOCK_BYTES];
+    return put_bytes(batch, file, zeros, (size_t)count);
+}
+
+/* The whole blocks of a body go to the disk as they are, where memory and file system allow that, the rest with what
+ * follows. */
+static struct status put_blocks(struct spool_batch *batch, const struct spool_segment *segment,
+                                const unsigned char *body, size_t bytes)
+{
+    size_t whole = bytes / FILE_BLOCK_BYTES * FILE_BLOCK_BYTES;
+    bool may_be_direct = segment->direct.fd >= 0 && (uintptr_t)body % FILE_BLOCK_BYTES == 0;
+
+    TRY(flush_batch(batch, &segment->file));
+    if (!may_be_direct || file_write_at(&segment->direct, body, whole, batch->at).code)
+        return put_bytes(batch, &segment->file, body, bytes);
+    batch->at += whole;
+    return put_bytes(batch, &segment->file, body + whole, bytes - whole);
+}
+
+void spool_segment_close(struct spool_segment *segment)
+{
+    (void)file_close(&segment->file);
+    (void)file_close(&segment->direct);
 }
 
 struct status spool_segment_begin(struct spool_segment *segment, struct spool_batch *batch,
@@ -105,18 +154,19 @@ struct status spool_segment_begin(struct spool_segment *segment, struct spool_ba
 static struct status write_record(const struct spool_segment *segment, struct spool_batch *batch,
                                   uint64_t *end, struct spool_record *record, const void *body)
 {
-    static const unsigned char zeros[ALIGNMENT];
+    enum entry_kind kind = kind_of(record);
     unsigned char entry[ENTRY_BYTES];
     size_t bytes = (size_t)record->bytes;
 
-    put_entry(entry, segment->number, ENTRY_RECORD, record);
-    TRY(put_bytes(batch, &segment->file, entry, sizeof entry));
-    TRY(put_bytes(batch, &segment->file, body, bytes));
-    TRY(put_bytes(batch, &segment->file, zeros, (size_t)(padded(bytes) - bytes)));
     record->segment = segment->number;
-    record->offset = *end + ENTRY_BYTES;
-    *end = record->offset + padded(bytes);
-    return status_ok();
+    record->offset = body_place(kind, *end);
+    put_entry(entry, segment->number, kind, record);
+    TRY(put_bytes(batch, &segment->file, entry, sizeof entry));
+    TRY(put_zeros(batch, &segment->file, record->offset - *end - sizeof entry));
+    TRY(kind == ENTRY_BLOCKS ? put_blocks(batch, segment, body, bytes)
+                             : put_bytes(batch, &segment->file, body, bytes));
+    *end = entry_end(kind, record);
+    return put_zeros(batch, &segment->file, *end - record->offset - bytes);
 }
 
 struct status spool_segment_write(uint64_t *end, const struct spool_segment *segment,
@@ -161,18 +211,18 @@ static struct status read_entry(bool *found, uint64_t *end, const struct spool_s
     TRY(file_read_at(&got, &segment->file, entry, sizeof entry, *end));
     if (got < sizeof entry || stream_u32(entry) != entry_check(entry, segment->number))
         return status_ok();
+    enum entry_kind kind = (enum entry_kind)stream_u32(entry + AT_KIND);
     struct spool_record record = { .sequence = stream_u64(entry + AT_SEQUENCE),
                                    .bytes = stream_u64(entry + AT_BYTES),
                                    .sum = stream_u64(entry + AT_SUM),
                                    .segment = segment->number,
-                                   .offset = *end + ENTRY_BYTES };
+                                   .offset = body_place(kind, *end) };
     memcpy(record.session, entry + AT_SESSION, SPOOL_SESSION_BYTES);
-    if (record.bytes > size - record.offset) return status_ok();
+    if (record.offset > size || record.bytes > size - record.offset) return status_ok();
     TRY(check_body(found, &segment->file, batch, &record));
     if (!*found) return status_ok();
-    *end = record.offset + padded(record.bytes);
-    if (stream_u32(entry + AT_KIND) == ENTRY_RECORD)
-        return reader->record(reader->context, &record);
+    *end = entry_end(kind, &record);
+    if (kind != ENTRY_PROGRESS) return reader->record(reader->context, &record);
     struct spool_progress progress = { .next = record.sequence };
     memcpy(progress.session, record.session, SPOOL_SESSION_BYTES);
     return reader->progress(reader->context, &progress);

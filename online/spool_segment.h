@@ -4,6 +4,9 @@
  *     segment:  "UTSPOOL2", number of the segment (u64), entry...
  *     entry:    48 bytes (spool_segment.c), body, zeros up to a multiple of 16
  *
+ * A large body begins on a block of the file and what follows it on the next: it can go to the disk as it lies in memory,
+ * without a copy in the page cache, whose pages cost as much as all else.
+ *
  * The checksum of an entry knows the number of its segment, so that a file can be used again as it is: what an
  * earlier segment has left in it belongs to another number. Nothing here locks: the spool does.
  */
@@ -43,6 +46,7 @@ struct spool_segment {
     bool is_ours;          /* this process has made the file */
     bool goes;             /* marked to be removed */
     struct file file;
+    struct file direct; /* the same for large bodies; FILE_NONE where that cannot be */
 };
 
 /* Bytes on their way into a file: small ones leave together. */
@@ -51,6 +55,9 @@ struct spool_batch {
     size_t used;
     uint64_t at; /* where they go */
 };
+
+/* Close both files. */
+void spool_segment_close(struct spool_segment *segment);
 
 /* Begin a segment in an open file, whatever that holds, with the progress of all sessions. */
 struct status spool_segment_begin(struct spool_segment *segment, struct spool_batch *batch,

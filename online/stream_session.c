@@ -219,8 +219,7 @@ static struct status take_record(struct link *link, const struct stream_frame *f
         status = stream_store_put(link->stream->store, client, body, frame->body_bytes,
                                   stream_frame_body_sum(frame, body));
     if (!is_next || status.code) {
-        memory_release(body);
-        (void)receive_memory_give(options->memory, frame->body_bytes);
+        (void)receive_memory_give_body(options->memory, body, frame->body_bytes, frame->body_bytes);
         return status;
     }
     attendance_deliver(options->attendance, &link->visitor->attendant);
@@ -284,10 +283,14 @@ static void sum_bulk(struct link *link)
 /* Begin a body of its own: of a record that is larger than the buffer. */
 static struct status begin_body(struct link *link, const struct stream_frame *frame)
 {
+    struct receive_memory *memory = link->stream->options.memory;
     size_t there = link->end - link->begin - STREAM_HEADER_BYTES;
 
-    link->body = stream_body_allocate(frame->body_bytes);
-    link->body_taken = there;
+    link->body = receive_memory_reuse(memory, link, frame->body_bytes);
+    link->body_taken = link->body ? frame->body_bytes : there;
+    link->may_not_take = !link->body && !receive_memory_take(memory, link, there);
+    if (link->may_not_take) return status_ok();
+    if (!link->body) link->body = receive_memory_body(frame->body_bytes);
     if (!link->body) return status_no_memory(frame->body_bytes);
     link->frame = *frame;
     memcpy(link->header, link->buffer + link->begin, STREAM_HEADER_BYTES);
@@ -301,15 +304,16 @@ static struct status begin_body(struct link *link, const struct stream_frame *fr
 
 static struct status end_body(struct link *link)
 {
+    struct receive_memory *memory = link->stream->options.memory;
     unsigned char *body = link->body;
+    uint64_t bytes = link->frame.body_bytes;
 
-    receive_memory_done(link->stream->options.memory, link);
+    receive_memory_done(memory, link);
     link->body = NULL;
     link->body_taken = 0;
     if (stream_frame_agrees(&link->frame, link->header, body, link->bulk_sum))
         return take_record(link, &link->frame, body);
-    memory_release(body);
-    (void)receive_memory_give(link->stream->options.memory, link->frame.body_bytes);
+    (void)receive_memory_give_body(memory, body, bytes, bytes);
     return damaged();
 }
 
@@ -317,7 +321,7 @@ static struct status end_body(struct link *link)
 static struct status copy_record(struct link *link, const struct stream_frame *frame,
                                  const unsigned char *at)
 {
-    void *body = stream_body_allocate(frame->body_bytes);
+    void *body = receive_memory_body(frame->body_bytes);
 
     if (!body) {
         (void)receive_memory_give(link->stream->options.memory, frame->body_bytes);
@@ -347,10 +351,9 @@ static struct status take_frame(bool *more, struct link *link)
     if (!is_whole && !is_large) return status_ok();
     if (is_whole && !stream_frame_is_intact(&frame, header, body)) return damaged();
     if (frame.kind == STREAM_RECORD) {
-        link->may_not_take =
-            !receive_memory_take(memory, link, is_whole ? frame.body_bytes : there);
-        if (link->may_not_take) return status_ok();
         if (!is_whole) return begin_body(link, &frame);
+        link->may_not_take = !receive_memory_take(memory, link, frame.body_bytes);
+        if (link->may_not_take) return status_ok();
         TRY(copy_record(link, &frame, body));
     } else {
         TRY(take_control(link, &frame, body));
@@ -415,8 +418,9 @@ static size_t room(void *session, void **where)
         if (!receive_memory_take(link->stream->options.memory, link, piece)) return 0;
         link->body_taken += piece;
     }
+    uint64_t may_come = link->body_taken - link->body_used;
     *where = link->body + link->body_used;
-    return (size_t)(link->body_taken - link->body_used);
+    return (size_t)(may_come < PIECE_BYTES ? may_come : PIECE_BYTES);
 }
 
 static struct status received(void *session, size_t bytes)
@@ -456,10 +460,10 @@ static void closed(void *session, struct status why)
     (void)why;
     leave(link);
     receive_memory_done(link->stream->options.memory, link);
-    (void)receive_memory_give(link->stream->options.memory, link->body_taken);
+    (void)receive_memory_give_body(link->stream->options.memory, link->body, link->frame.body_bytes,
+                                   link->body_taken);
     *link->place = link->next;
     if (link->next) link->next->place = link->place;
-    memory_release(link->body);
     memory_release(link->buffer);
     memory_release(link);
 }

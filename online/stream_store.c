@@ -14,8 +14,6 @@
 
 /* A file that is used again costs less than a new one, so segments are many and not large. */
 #define SEGMENT_BYTES ((uint64_t)128 << 20)
-/* Faulting in a body on pages of 4 KB takes as long as everything else that is done with it. */
-#define LARGE_BODY_BYTES ((uint64_t)4 << 20)
 enum { KEPT_PART = 4 }; /* of the memory that bodies may have: for those that wait for the judge */
 enum { RETRY_MS = 250, SESSION_DIGITS = 2 * SPOOL_SESSION_BYTES };
 
@@ -179,22 +177,15 @@ uint64_t stream_client_durable(struct stream_store *store, const struct stream_c
 
 /* ---- bodies ----------------------------------------------------------------------------- */
 
-void *stream_body_allocate(uint64_t bytes)
-{
-    void *body = memory_allocate((size_t)bytes + !bytes);
-    if (body && bytes >= LARGE_BODY_BYTES) memory_use_huge_pages(body, (size_t)bytes);
-    return body;
-}
-
 /* One of the two ways needs the body no longer. The mutex is held. */
 static void release_hold(struct stream_store *store, struct item *item, enum way way)
 {
     item->holds[way] = false;
     if (!item->body || item->holds[TO_DISK] || item->holds[TO_JUDGE]) return;
-    memory_release(item->body);
+    bool wake = receive_memory_give_body(store->options.memory, item->body, item->record.bytes,
+                                         item->record.bytes);
     item->body = NULL;
-    if (receive_memory_give(store->options.memory, item->record.bytes))
-        store->options.wake(store->options.wake_context);
+    if (wake) store->options.wake(store->options.wake_context);
 }
 
 void stream_store_release(struct stream_store *store, void *ticket)
@@ -537,17 +528,17 @@ static struct status read_body(struct stream_store *store, struct item *item)
     struct receive_memory *memory = store->options.memory;
     uint64_t bytes = item->record.bytes;
 
-    while (!receive_memory_take(memory, store, bytes)) {
+    void *body = receive_memory_reuse(memory, store, bytes);
+    while (!body && !receive_memory_take(memory, store, bytes)) {
         if (is_closing(store)) return status_ok();
         wait_for_room(store);
     }
     receive_memory_done(memory, store);
-    void *body = stream_body_allocate(bytes);
+    if (!body) body = receive_memory_body(bytes);
     struct status status = body ? spool_read(store->spool, &item->record, body)
                                 : status_no_memory(bytes);
     if (status.code) {
-        memory_release(body);
-        (void)receive_memory_give(memory, bytes);
+        (void)receive_memory_give_body(memory, body, bytes, bytes);
         return status;
     }
     item->body = body;

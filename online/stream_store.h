@@ -58,11 +58,8 @@ const char *stream_client_session(const struct stream_client *client);
 uint64_t stream_client_received(const struct stream_client *client);
 uint64_t stream_client_durable(struct stream_store *store, const struct stream_client *client);
 
-/* Memory for a body, to be released with memory_release; NULL when there is none. */
-void *stream_body_allocate(uint64_t bytes);
-
-/* Take over the next record of a client. The body was taken from options.memory; it is released, and given back
- * there, when it is durable and the judge has released it.
+/* Take over the next record of a client. The body is one of options.memory, all of it taken; it goes back there
+ * when it is durable and the judge has released it.
  *
  *   sum     stream_bulk_sum of the body
  *   errors  STATUS_NO_MEMORY: nothing was taken

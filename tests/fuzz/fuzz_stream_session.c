@@ -48,8 +48,6 @@ struct status stream_store_trouble(struct stream_store *store)
                                            : status_ok();
 }
 
-void *stream_body_allocate(uint64_t bytes) { return memory_allocate((size_t)bytes + !bytes); }
-
 struct status stream_store_put(struct stream_store *store, struct stream_client *client, void *body,
                                uint64_t bytes, uint64_t body_sum)
 {
@@ -59,8 +57,7 @@ struct status stream_store_put(struct stream_store *store, struct stream_client 
     for (uint64_t i = 0; i < bytes; i++) sum += ((unsigned char *)body)[i]; /* all of it is there */
     if (sum % 251 == 250) return status_no_memory(bytes);
     client->received++;
-    memory_release(body);
-    receive_memory_give(store->memory, bytes);
+    receive_memory_give_body(store->memory, body, bytes, bytes);
     return status_ok();
 }
 

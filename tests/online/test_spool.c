@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "online/receive_memory.h"
 #include "online/spool.h"
 #include "online/stream_frames.h"
 #include "support/suite.h"
@@ -24,25 +25,38 @@ static struct spool_record record_of(unsigned char session, uint64_t sequence)
     return record;
 }
 
+static void fill(unsigned char *body, const struct spool_record *record)
+{
+    for (uint64_t i = 0; i < record->bytes; i++)
+        body[i] = (unsigned char)(record->session[0] * 7 + record->sequence * 31 + i);
+}
+
 static void *body_of(const struct spool_record *record)
 {
     unsigned char *body = malloc(record->bytes);
-    for (uint64_t i = 0; i < record->bytes; i++)
-        body[i] = (unsigned char)(record->session[0] * 7 + record->sequence * 31 + i);
+    fill(body, record);
     return body;
 }
 
-/* A segment is only begun behind what is durable. */
-static struct status append(struct spool *spool, struct spool_record *record)
+/* Append a record whose body lies `shift` bytes behind the beginning of a block. A segment is only begun behind what
+ * is durable. */
+static struct status append_at(struct spool *spool, struct spool_record *record, size_t shift)
 {
     if (spool_begins_segment(spool)) (void)spool_sync(spool);
 
-    void *body = body_of(record);
-    const void *bodies[] = { body };
-    record->sum = stream_bulk_sum(0, body, record->bytes);
+    size_t room = (shift + record->bytes) / FILE_BLOCK_BYTES * FILE_BLOCK_BYTES + FILE_BLOCK_BYTES;
+    unsigned char *block = aligned_alloc(FILE_BLOCK_BYTES, room);
+    const void *bodies[] = { block + shift };
+    fill(block + shift, record);
+    record->sum = stream_bulk_sum(0, block + shift, record->bytes);
     struct status status = spool_append(spool, record, bodies, 1);
-    free(body);
+    free(block);
     return status;
+}
+
+static struct status append(struct spool *spool, struct spool_record *record)
+{
+    return append_at(spool, record, 0);
 }
 
 static void check_body(struct spool *spool, const struct spool_record *record)
@@ -310,6 +324,46 @@ START_TEST(what_a_failed_sync_may_have_lost_is_written_anew)
 }
 END_TEST
 
+static int no_direct_files(enum file_operation operation, const char *path)
+{
+    return operation == FILE_OPEN && strstr(path, "/segment") ? EINVAL : 0;
+}
+
+/* Bodies of all sizes around that of a large one, with and without writing past the page cache, on blocks of memory
+ * and not. */
+START_TEST(large_bodies_are_like_small_ones)
+{
+    enum { LARGE = RECEIVE_MEMORY_LARGE_BYTES };
+    static const uint64_t sizes[] = { LARGE - 1,    LARGE, 100,          LARGE + 1,
+                                      LARGE + 4096, 3,     3 * LARGE - 5 };
+    enum { COUNT = sizeof sizes / sizeof *sizes };
+    struct spool_record records[COUNT];
+    const struct spool_record *left;
+    struct spool *spool;
+    bool is_direct = _i & 1, is_aligned = _i & 2;
+
+    file_fault = is_direct ? NULL : no_direct_files;
+    ok(spool_open(&spool, in(&workspace, "spool"), 2 * LARGE));
+    for (int i = 0; i < COUNT; i++) {
+        records[i] = record_of(1, (uint64_t)i);
+        records[i].bytes = sizes[i];
+        ok(append_at(spool, &records[i], is_aligned ? 0 : 16));
+    }
+    ok(spool_sync(spool));
+    for (int i = 0; i < COUNT; i++) check_body(spool, &records[i]);
+    ok(spool_close(spool, false));
+    file_fault = NULL;
+
+    ok(spool_open(&spool, in(&workspace, "spool"), 2 * LARGE));
+    ck_assert_uint_eq(spool_left(spool, &left), COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        ck_assert_uint_eq(left[i].bytes, sizes[i]);
+        check_body(spool, &left[i]);
+    }
+    ok(spool_close(spool, false));
+}
+END_TEST
+
 /* A file is used again, and all that is found in it then is what the last segment has put there. */
 START_TEST(files_are_used_again)
 {
@@ -320,9 +374,9 @@ START_TEST(files_are_used_again)
 
     for (int i = 0; i < 60; i++) {
         records[i] = record_of(1, (uint64_t)i);
-        bool has_spare = count_matches(&workspace, "spool/spare.spool");
+        bool has_spare = count_matches(&workspace, "spool/spare0.spool");
         ok(append(spool, &records[i]));
-        was_used_again |= has_spare && !count_matches(&workspace, "spool/spare.spool");
+        was_used_again |= has_spare && !count_matches(&workspace, "spool/spare0.spool");
         if (i < 57) (void)spool_done(spool, &records[i]);
         ok(spool_sync(spool));
         ok(spool_clear(spool, nothing_to_sync, NULL));
@@ -330,7 +384,7 @@ START_TEST(files_are_used_again)
     ck_assert(was_used_again);
     ok(spool_close(spool, false));
     spool = opened();
-    ck_assert_uint_eq(count_matches(&workspace, "spool/spare.spool"), 0);
+    ck_assert_uint_eq(count_matches(&workspace, "spool/spare0.spool"), 0);
     size_t count = spool_left(spool, &left);
     ck_assert_uint_ge(count, 3);
     for (size_t i = 0; i < count; i++) {
@@ -390,6 +444,7 @@ int main(void)
     tcase_add_test(cases, a_changed_byte_is_noticed);
     tcase_add_loop_test(cases, a_full_disk_keeps_nothing_half, 0, 2);
     tcase_add_loop_test(cases, what_a_failed_sync_may_have_lost_is_written_anew, 0, 2);
+    tcase_add_loop_test(cases, large_bodies_are_like_small_ones, 0, 4);
     tcase_add_test(cases, files_are_used_again);
     tcase_add_test(cases, a_file_under_another_number_is_empty);
     tcase_add_test(cases, a_spool_has_one_owner);

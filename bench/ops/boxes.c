@@ -5,6 +5,7 @@
 
 #include "bench/call/dimensions.h"
 #include "bench/call/op.h"
+#include "bench/ops/boxes.h"
 #include "bench/ops/operands.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/integral.h"
@@ -15,20 +16,15 @@
 
 /* ---- pairs of boxes ----------------------------------------------------------------------------------------- */
 
-static struct node *larger(struct tape *tape, struct node *a, struct node *b)
+struct node *box_larger(struct tape *tape, struct node *a, struct node *b)
 {
     return node_select(tape, node_compare(tape, COMPARE_GE, a, b), a, b);
 }
 
-static struct node *smaller(struct tape *tape, struct node *a, struct node *b)
+struct node *box_smaller(struct tape *tape, struct node *a, struct node *b)
 {
     return node_select(tape, node_compare(tape, COMPARE_LE, a, b), a, b);
 }
-
-/* The corners and extents of boxes in both directions, each (n, 1) or (1, n). */
-struct corners {
-    struct node *low[2], *high[2], *size[2];
-};
 
 /* Coordinate `k` of boxes (n, 4) as a column, or as a row. */
 static struct node *coordinate(struct tape *tape, struct node *boxes, int k, bool column)
@@ -49,12 +45,10 @@ static struct corners corners_of(struct tape *tape, struct node *boxes, bool col
     return c;
 }
 
-/* The extent that two intervals share, 0 where they do not meet. */
-static struct node *shared(struct tape *tape, const struct corners *a, const struct corners *b,
-                           int d)
+struct node *box_shared(struct tape *tape, const struct corners *a, const struct corners *b, int d)
 {
-    return node_positive_part(tape, node_subtract(tape, smaller(tape, a->high[d], b->high[d]),
-                                                  larger(tape, a->low[d], b->low[d])));
+    return node_positive_part(tape, node_subtract(tape, box_smaller(tape, a->high[d], b->high[d]),
+                                                  box_larger(tape, a->low[d], b->low[d])));
 }
 
 static struct node *area(struct tape *tape, const struct corners *c)
@@ -86,7 +80,8 @@ static void iou(struct call *call)
         !call_require(call, mode == 0 || mode == 1, "the mode is 0 (union) or 1 (ground truth)"))
         return;
     struct corners a = corners_of(tape, boxes, false), b = corners_of(tape, truth, true);
-    struct node *overlap = node_multiply(tape, shared(tape, &a, &b, 0), shared(tape, &a, &b, 1));
+    struct node *overlap =
+        node_multiply(tape, box_shared(tape, &a, &b, 0), box_shared(tape, &a, &b, 1));
     struct node *below = node_offset(tape, whole(tape, &a, &b, overlap, mode), 0.001);
     if (call->op->detail) overlap = node_offset(tape, overlap, 0.001);
     call_return_typed(call, node_divide(tape, overlap, below), boxes->dtype);
@@ -138,7 +133,7 @@ static void bounding_box_encode(struct call *call)
 
 static struct node *clamped(struct tape *tape, struct node *x, double low, double high)
 {
-    return larger(tape, smaller(tape, x, node_scalar(tape, high)), node_scalar(tape, low));
+    return box_larger(tape, box_smaller(tape, x, node_scalar(tape, high)), node_scalar(tape, low));
 }
 
 /* The inverse, the extents' logarithms no larger than wh_ratio_clip's and the corners within the image. */

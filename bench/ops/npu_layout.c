@@ -15,6 +15,7 @@
 #include "bench/primitives/gather.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"
 #include "core/checked.h"
@@ -376,6 +377,47 @@ static void int4_pack(struct call *call)
     call_return(call, y);
 }
 
+/* self with value[i] at the positions start[i] ..< end[i] along axis: where that is the last of two or more dimensions,
+ * start and end have a column for each row of the first; along others the ranges of all columns. The last range wins. */
+static void masked_fill_range(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "self"), *start = call_tensor(call, "start"),
+                *end = call_tensor(call, "end"), *value = call_tensor(call, "value");
+    int axis = call_dim(call, "axis", x->rank);
+    bool by_row = x->rank > 1 && axis == x->rank - 1;
+    if (!call_require(call,
+                      x->rank >= 1 && x->rank <= 3 && start->rank == 2 && end->rank == 2 &&
+                          start->integer && end->integer && value->rank == 1 &&
+                          !value->integer == !x->integer && start->n == end->n &&
+                          start->shape[0] == end->shape[0] && start->shape[0] == value->shape[0] &&
+                          (!by_row || start->shape[1] == x->shape[0]),
+                      "up to three dimensions, and ranges with a value each, are needed"))
+        return;
+    int64_t extent = x->shape[axis], inner = 1, columns = start->shape[1],
+            lines = by_row ? x->shape[0] : 1, each = (int64_t)x->n / (x->n ? x->shape[0] : 1),
+            *map = tape_allocate(tape, x->n + 1, sizeof *map),
+            *range = tape_allocate(tape, (size_t)(lines * extent) + 1, sizeof *range);
+    struct node *mask = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
+    if (tape_failed(tape)) return;
+    for (int d = axis + 1; d < x->rank; d++) inner *= x->shape[d];
+    for (int64_t i = 0; i < lines * extent; i++) range[i] = -1;
+    for (int64_t r = 0; r < (int64_t)start->n; r++) {
+        if (!call_require(call, start->integer[r] >= 0 && end->integer[r] <= extent,
+                          "range %lld leaves the axis", (long long)r))
+            return;
+        for (int64_t at = start->integer[r]; at < end->integer[r]; at++)
+            range[(by_row ? r % columns : 0) * extent + at] = r / columns;
+    }
+    for (int64_t i = 0; i < (int64_t)x->n; i++) {
+        map[i] = range[(by_row ? i / each : 0) * extent + i / inner % extent];
+        mask->integer[i] = map[i] >= 0;
+    }
+    call_return_typed(
+        call, node_select(tape, mask, node_gather(tape, value, x->rank, x->shape, map, 0), x),
+        x->dtype);
+}
+
 /* clang-format off */
 #define MASKS "int begin_mask=0, int end_mask=0, int ellipsis_mask=0, int new_axis_mask=0, int shrink_axis_mask=0"
 const struct op ops_npu_layout[] = {
@@ -388,6 +430,7 @@ const struct op ops_npu_layout[] = {
     { "npu_gather_sparse_index", NPU, "(Tensor input, Tensor index)", gather_sparse_index, OP_ONE_NODE, 0, NULL },
     { "npu_scatter", NPU, "(Tensor self, Tensor indices, Tensor updates, int dim)", scatter, OP_NO_GRADIENT, 0, NULL },
     { "npu_scatter_nd_update", NPU, "(Tensor self, Tensor indices, Tensor updates)", scatter_nd_update, OP_NO_GRADIENT, 0, NULL },
+    { "npu_masked_fill_range", NPU, "(Tensor self, Tensor start, Tensor end, Tensor value, int axis=-1)", masked_fill_range, OP_NO_GRADIENT, 0, NULL },
     { "scatter_update", NPU, "(Tensor self, Tensor indices, Tensor updates, int axis)", scatter_update, OP_NO_GRADIENT, 0, NULL },
     { "npu_one_hot", NPU, "(Tensor self, int num_classes=-1, int depth=1, Scalar on_value=1, Scalar off_value=0)", one_hot, OP_NO_GRADIENT, 0, NULL },
     { "npu_max", NPU, "(Tensor self, int dim, bool keepdim=False)", extremum, OP_ONE_NODE, 1, NULL },

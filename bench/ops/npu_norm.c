@@ -13,6 +13,7 @@
 #include "bench/primitives/compose.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/softmax.h"
 #include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
@@ -296,6 +297,44 @@ static void mhc_sinkhorn(struct call *call)
     call_return_none(call);
 }
 
+/* (x - mean) / (std + 1e-5) of x (batch, channels, length), mean and unbiased deviation over the first seq_len[i] positions of
+ * each channel, or (normalize_type 1) of all channels of batch i. */
+static void normalize_batch(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "self"), *lengths = call_tensor(call, "seq_len");
+    int64_t kind = call_int(call, "normalize_type");
+    if (!call_require(call,
+                      x->rank == 3 && !x->integer && lengths->integer && lengths->rank == 1 &&
+                          lengths->shape[0] == x->shape[0] && x->n && (kind == 0 || kind == 1),
+                      "a batch of sequences, with their lengths, is needed"))
+        return;
+    int64_t each = kind ? x->shape[1] : 1, column[3] = { x->shape[0], 1, 1 };
+    struct node *seen = node_new_integer(tape, DT_BOOL, 3, x->shape),
+                *count = node_new_real(tape, DT_F32, 3, column),
+                *fewer = node_new_real(tape, DT_F32, 3, column);
+    if (tape_failed(tape)) return;
+    for (int64_t i = 0; i < x->shape[0]; i++) {
+        int64_t length = lengths->integer[i];
+        if (!call_require(call, length >= 1 && length <= x->shape[2] && length * each >= 2,
+                          "length %lld of %lld", (long long)length, (long long)x->shape[2]))
+            return;
+        count->value[i] = (double)(length * each);
+        fewer->value[i] = (double)(length * each - 1);
+        for (int64_t k = 0; k < x->shape[1] * x->shape[2]; k++)
+            seen->integer[i * x->shape[1] * x->shape[2] + k] = k % x->shape[2] < length;
+    }
+    uint32_t dims = kind ? 6 : 4;
+    struct node *zero = node_scalar(tape, 0);
+    struct node *sum = node_sum(tape, node_select(tape, seen, x, zero), dims, true);
+    struct node *centred = node_subtract(tape, x, node_divide(tape, sum, count));
+    struct node *inside = node_select(tape, seen, centred, zero);
+    struct node *squares = node_sum(tape, node_multiply(tape, inside, inside), dims, true);
+    struct node *deviation = node_apply(tape, "sqrt", node_divide(tape, squares, fewer));
+    call_return_typed(call, node_divide(tape, centred, node_offset(tape, deviation, 1e-5)),
+                      x->dtype);
+}
+
 /* clang-format off */
 #define MLA_PROLOG "(Tensor token_x, Tensor weight_dq, Tensor weight_uq_qr, Tensor weight_uk, Tensor weight_dkv_kr, Tensor rmsnorm_gamma_cq, Tensor rmsnorm_gamma_ckv, Tensor rope_sin, Tensor rope_cos, Tensor cache_index, Tensor kv_cache, Tensor kr_cache, *, Tensor? dequant_scale_x=None, Tensor? dequant_scale_w_dq=None, Tensor? dequant_scale_w_uq_qr=None, Tensor? dequant_scale_w_dkv_kr=None, Tensor? quant_scale_ckv=None, Tensor? quant_scale_ckr=None, Tensor? smooth_scales_cq=None, float rmsnorm_epsilon_cq=1e-05, float rmsnorm_epsilon_ckv=1e-05, str cache_mode='PA_BSND')"
 #define DROPOUT_NORM "(Tensor x0, Tensor? residual, Tensor weight, Tensor? bias, float dropout_p, float epsilon, Tensor? rowscale=None, Tensor? layerscale=None, bool prenorm=False, bool residual_in_fp32=False, bool return_dropout_mask=False)"
@@ -311,6 +350,7 @@ const struct op ops_npu_norm[] = {
     { "npu_mhc_sinkhorn", NPU, "(Tensor x, *, float eps=1e-06, int num_iters=20, int out_flag=0)", mhc_sinkhorn, OP_ONE_NODE, 0, NULL },
     { "dropout_add_layer_norm.npu_dropout_add_layer_norm", MINDSPEED, DROPOUT_NORM, dropout_add_norm, OP_ONE_NODE, 0, NULL },
     { "dropout_add_layer_norm.npu_dropout_add_rms_norm", MINDSPEED, DROPOUT_NORM, dropout_add_norm, OP_ONE_NODE, 1, NULL },
+    { "npu_normalize_batch", NPU, "(Tensor self, Tensor seq_len, int normalize_type=0)", normalize_batch, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(npu_norm);

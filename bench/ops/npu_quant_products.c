@@ -7,6 +7,7 @@
 #include "bench/ops/activation.h"
 #include "bench/ops/npu_groups.h"
 #include "bench/ops/npu_halves.h"
+#include "bench/ops/npu_microscaling.h"
 #include "bench/ops/npu_quantization.h"
 #include "bench/ops/quantizing.h"
 #include "bench/primitives/binary.h"
@@ -317,6 +318,122 @@ static void grouped_finalize_routing(struct call *call)
     call_return_typed(call, y, DT_F32);
 }
 
+/* ---- 8-bit floats by shared powers of two ---------------------------------------------------------------------------- */
+
+/* x1 (m, batch, k) by x2 (batch, k, n), or (batch, n, k) with perm_x2 [0, 2, 1], as (m, batch, n): by a scale of each row m
+ * and each column n, or with a byte for each block of 32 positions of k (npu_microscaling.h). */
+static void transposed_quantized(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_tensor(call, "x1"), *b = call_tensor(call, "x2"),
+                *rows = call_optional_tensor(call, "x1_scale"),
+                *columns = call_optional_tensor(call, "x2_scale");
+    static const int64_t swapped[3] = { 1, 0, 2 }, straight[3] = { 0, 1, 2 },
+                         turned[3] = { 0, 2, 1 };
+    int64_t perm[3][3];
+    enum dtype dtype = call_dtype(call, "dtype");
+    bool turns = call_ints(call, "perm_x2", perm[1], 3) == 3 &&
+                 !memcmp(perm[1], turned, sizeof turned);
+    if (!call_require(call, dtype == DT_F16 || dtype == DT_BF16,
+                      "dtype is torch.float16 or torch.bfloat16") ||
+        !call_require(call,
+                      call_is_none(call, "bias") && call_int(call, "batch_split_factor") == 1 &&
+                          call_ints(call, "perm_x1", perm[0], 3) == 3 &&
+                          !memcmp(perm[0], swapped, sizeof swapped) &&
+                          (turns || !memcmp(perm[1], straight, sizeof straight)) &&
+                          call_ints(call, "perm_y", perm[2], 3) == 3 &&
+                          !memcmp(perm[2], swapped, sizeof swapped),
+                      "perm_x1 and perm_y are [1, 0, 2], perm_x2 [0, 1, 2] or [0, 2, 1], without a "
+                      "bias") ||
+        !call_require(call,
+                      is_eight_bit_float(a) && is_eight_bit_float(b) && a->rank == 3 &&
+                          b->rank == 3 && a->shape[1] == b->shape[0] &&
+                          a->shape[2] == b->shape[turns ? 2 : 1] && rows && columns &&
+                          rows->rank == columns->rank,
+                      "batches of 8-bit floats and two scales are needed"))
+        return;
+    int64_t m = a->shape[0], n = b->shape[turns ? 1 : 2], row[3] = { 1, m, 1 };
+    bool shared = rows->rank == 4;
+    if (shared) {
+        a = by_shared_scales(call, a, rows, 2, NULL, NULL);
+        b = by_shared_scales(call, b, columns, turns ? 2 : 1, NULL, NULL);
+    } else if (!call_require(call, rows->n == (size_t)m && columns->n == (size_t)n,
+                             "a scale for each row and for each column is needed")) {
+        return;
+    }
+    struct node *y = compose_matmul(tape, node_transpose(tape, a, 0, 1),
+                                    turns ? node_transpose(tape, b, 1, 2) : b);
+    if (tape_failed(tape)) return;
+    if (!shared) {
+        y = node_multiply(tape, y, node_reshape(tape, scale_of_bits(tape, columns), 1, &n));
+        y = node_multiply(tape, y, node_reshape(tape, scale_of_bits(tape, rows), 3, row));
+    }
+    call_return_typed(call, node_transpose(tape, y, 0, 1), dtype);
+}
+
+/* self + x1 x2 of 8-bit floats, with a byte for each block of 32 positions of the inner dimension of both. */
+static void add_quantized(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *self = call_tensor(call, "self"), *a = call_tensor(call, "x1"),
+                *b = call_tensor(call, "x2"), *rows = call_optional_tensor(call, "x1_scale"),
+                *columns = call_tensor(call, "x2_scale");
+    if (!call_require(call,
+                      is_eight_bit_float(a) && is_eight_bit_float(b) && a->rank == 2 &&
+                          b->rank == 2 && a->shape[1] == b->shape[0] && rows && !self->integer &&
+                          self->rank == 2 && self->shape[0] == a->shape[0] &&
+                          self->shape[1] == b->shape[1],
+                      "matrices of 8-bit floats and what they are added to are needed"))
+        return;
+    struct node *y = compose_matmul(tape, by_shared_scales(call, a, rows, 1, NULL, NULL),
+                                    by_shared_scales(call, b, columns, 0, NULL, NULL));
+    call_return_typed(call, node_add(tape, self, y), DT_F32);
+}
+
+/* The same for groups of the inner dimension: self[e] + x1[:, group e] x2[group e, :]. The scales of group e begin at the
+ * pair start / 64 + e. */
+static void add_grouped_quantized(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *self = call_tensor(call, "self"), *a = call_tensor(call, "x1"),
+                *b = call_tensor(call, "x2"), *rows = call_optional_tensor(call, "x1_scale"),
+                *columns = call_tensor(call, "x2_scale");
+    struct groups groups;
+    if (!call_require(call,
+                      is_eight_bit_float(a) && is_eight_bit_float(b) && a->rank == 2 &&
+                          b->rank == 2 && a->shape[1] == b->shape[0] && rows && !self->integer &&
+                          self->rank == 3 && self->shape[1] == a->shape[0] &&
+                          self->shape[2] == b->shape[1],
+                      "matrices of 8-bit floats and what they are added to are needed") ||
+        !groups_read(call, &groups, "group_list", call_int(call, "group_list_type") == 0,
+                     b->shape[0]) ||
+        !call_require(call, groups.count == self->shape[0], "%d groups for %lld matrices",
+                      groups.count, (long long)self->shape[0]))
+        return;
+    int64_t inner = b->shape[0], *first = tape_allocate(tape, 2 * (size_t)inner + 1, sizeof *first),
+            *start = first + inner, shape[3] = { 1, self->shape[1], self->shape[2] };
+    struct node **parts = tape_allocate(tape, (size_t)groups.count, sizeof *parts);
+    if (tape_failed(tape)) return;
+    for (int e = 0; e < groups.count; e++)
+        for (int64_t i = groups.start[e]; i < groups.end[e]; i++) {
+            first[i] = groups.start[e] / 64 + e;
+            start[i] = groups.start[e];
+        }
+    for (int64_t i = groups.total; i < inner; i++) first[i] = 0, start[i] = i;
+    a = by_shared_scales(call, a, rows, 1, first, start);
+    b = by_shared_scales(call, b, columns, 0, first, start);
+    for (int e = 0; !tape_failed(tape) && e < groups.count; e++) {
+        int64_t at = groups.start[e], count = groups.end[e] - at;
+        parts[e] = node_slice(tape, self, 0, e, 1, 1);
+        if (!count) continue;
+        struct node *y = compose_matmul(tape, node_slice(tape, a, 1, at, count, 1),
+                                        node_slice(tape, b, 0, at, count, 1));
+        parts[e] = node_add(tape, parts[e], node_reshape(tape, y, 3, shape));
+    }
+    if (tape_failed(tape)) return;
+    call_return_typed(call, node_concatenate(tape, parts, groups.count, 0), DT_F32);
+}
+
 /* clang-format off */
 #define QUANT_GMM "(Tensor x, Tensor weight, Tensor scale, *, Tensor? offset=None, Tensor? per_token_scale=None, Tensor? bias=None, Any group_list=None, ScalarType? output_dtype=None, int act_type=0)"
 const struct op ops_npu_quant_products[] = {
@@ -328,6 +445,9 @@ const struct op ops_npu_quant_products[] = {
     { "npu_grouped_matmul_finalize_routing", NPU, "(Tensor x, Tensor w, Tensor group_list, *, Tensor? scale=None, Tensor? bias=None, Tensor? pertoken_scale=None, Tensor? shared_input=None, Tensor? logit=None, Tensor? row_index=None, ScalarType? dtype=None, float? shared_input_weight=1.0, int? shared_input_offset=0, int? output_bs=0, int? group_list_type=1, ...)", grouped_finalize_routing, OP_NO_GRADIENT, 0, NULL },
     { "quant_gmm.npu_quant_gmm", MINDSPEED, QUANT_GMM, quant_gmm, OP_NO_GRADIENT, 0, NULL },
     { "quant_gmm.npu_quant_gmm_v2", MINDSPEED, QUANT_GMM, quant_gmm, OP_NO_GRADIENT, 1, NULL },
+    { "npu_transpose_quant_batchmatmul", NPU, "(Tensor x1, Tensor x2, Any dtype, *, Tensor? bias=None, Tensor? x1_scale=None, Tensor? x2_scale=None, Any group_sizes=None, int[]? perm_x1=None, int[]? perm_x2=None, int[]? perm_y=None, int batch_split_factor=1, ...)", transposed_quantized, OP_NO_GRADIENT, 0, NULL },
+    { "npu_add_quant_matmul", NPU, "(Tensor self, Tensor x1, Tensor x2, Tensor x2_scale, *, Tensor? x1_scale=None, Any group_sizes=None, ...)", add_quantized, OP_NO_GRADIENT, 0, NULL },
+    { "npu_add_quant_gmm", NPU, "(Tensor self, Tensor x1, Tensor x2, Tensor x2_scale, Any group_list, *, Tensor? x1_scale=None, int group_list_type=0, Any group_sizes=None, ...)", add_grouped_quantized, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(npu_quant_products);

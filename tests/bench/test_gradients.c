@@ -42,6 +42,7 @@ static const struct {
     { "embedding_bag", "likewise; max_norm rescales outside of the tape" },
     { "median", "of equal elements the one at the returned position gets it" },
     { "nanmedian", "likewise" },
+    { "npu_ciou", "the weight of the difference of shapes passes none" },
     { "npu_cross_entropy_loss", "the logarithms that it returns too pass none" },
     { "npu_softmax_cross_entropy_with_logits", "that of labels that add up to 1" },
     { "scatter_reduce", "equal extrema share it" },

@@ -1,5 +1,6 @@
 """Goldens of the operators of torch_npu and MindSpeed: their documentation written out with PyTorch, in float64. Run with
 python3 (PyTorch 1.13). Each function has the operator's own arguments; none looks at how the bench computes."""
+import itertools
 import math
 import pathlib
 import struct
@@ -861,7 +862,7 @@ def npu_dequant_swiglu_quant(x, *, weight_scale=None, activation_scale=None, bia
 
 @operator
 def npu_quant_matmul(x1, x2, scale, *, offset=None, pertoken_scale=None, bias=None, output_dtype=None):
-    y = (x1.long() @ x2.long()).double()
+    y = x1.double() @ x2.double()
     if bias is not None and not bias.is_floating_point():
         y = y + bias
     given = bias if scale.dtype == torch.int64 else scale
@@ -1200,11 +1201,245 @@ def npu_sparse_flash_attention(query, key, value, sparse_indices, scale_value, *
     return out, None, None
 
 
+# ---- 8-bit floats, shared powers of two -------------------------------------------------------------------------------
+
+FLOAT8 = {"torch.float8_e4m3fn": (448.0, 8), "torch.float8_e5m2": (57344.0, 15)}
+
+
+def labelled(y, dtype):
+    """A result that a device has in a dtype which this PyTorch does not have."""
+    y.label = dtype
+    return y
+
+
+def quantized_by(x, exponents, dtype):
+    top = FLOAT8[dtype][0]
+    return labelled((x.double() * torch.exp2(-exponents.double())).clamp(-top, top), dtype)
+
+
+def shared_exponent(block, dtype, algorithm):
+    largest, (top, most) = float(block.abs().max()), FLOAT8[dtype]
+    if largest == 0:
+        return -127
+    if algorithm == 0:
+        return max(-127, math.frexp(largest)[1] - 1 - most)
+    exponent = -126
+    while 2.0**exponent < largest / top:
+        exponent += 1
+    return exponent if largest / top > 2.0**-127 else -127
+
+
+def mx_along(x, axis, size, dtype, algorithm, ends=None):
+    """By the definition, block by block: the numbers by their powers of two, and the bytes of those."""
+    rows = x.double().movedim(axis, 0)
+    exponents, groups = torch.zeros(rows.shape), [(0, rows.shape[0])] if ends is None else pieces(ends, True)
+    pairs = math.ceil(rows.shape[0] / size / 2) if ends is None else rows.shape[0] // (2 * size) + len(groups)
+    bytes_of = torch.zeros(pairs, *rows.shape[1:], 2, dtype=torch.uint8)
+    for e, (a, b) in enumerate(groups):
+        for k, i in enumerate(range(a, b, size)):
+            for at in itertools.product(*[range(n) for n in rows.shape[1:]]):
+                block = (slice(i, min(i + size, b)),) + at
+                exponents[block] = shared_exponent(rows[block], dtype, algorithm)
+                first = 0 if ends is None else a // (2 * size) + e
+                bytes_of[(first + k // 2,) + at + (k % 2,)] = int(exponents[(i,) + at]) + 127
+    return quantized_by(x, exponents.movedim(0, axis), dtype), bytes_of.movedim(0, axis % x.dim())
+
+
+@operator
+def npu_dynamic_mx_quant(x, *, axis=-1, dst_type, block_size=32, scale_alg=0):
+    return mx_along(x, axis, block_size, dst_type.name, scale_alg)
+
+
+@operator
+def npu_dynamic_mx_quant_with_dual_axis(x, *, dst_type, scale_alg=0):
+    return mx_along(x, -1, 32, dst_type.name, scale_alg) + mx_along(x, -2, 32, dst_type.name, scale_alg)
+
+
+@operator
+def npu_grouped_dynamic_mx_quant(x, group_index, *, dst_type, scale_alg=0):
+    return mx_along(x, 0, 32, dst_type.name, scale_alg, group_index)
+
+
+@operator
+def npu_dynamic_block_mx_quant(x, *, dst_type):
+    m, n = x.shape
+    exponents, rows, columns = torch.zeros(m, n), torch.zeros(m, math.ceil(n / 64), 2, dtype=torch.uint8), torch.zeros(math.ceil(m / 64), n, 2, dtype=torch.uint8)
+    for i, j in itertools.product(range(0, m, 32), range(0, n, 32)):
+        e = shared_exponent(x[i:i + 32, j:j + 32], dst_type.name, 0)
+        exponents[i:i + 32, j:j + 32] = e
+        rows[i:i + 32, j // 64, j // 32 % 2] = e + 127
+        columns[i // 64, j:j + 32, i // 32 % 2] = e + 127
+    return quantized_by(x, exponents, dst_type.name), rows, columns
+
+
+@operator
+def npu_grouped_dynamic_block_quant(x, group_list, *, dst_type, row_block_size=1, col_block_size=128):
+    batches, top = x.reshape(-1, *x.shape[-2:]), FLOAT8[dst_type.name][0]
+    groups, y, scales = pieces(group_list, True), torch.zeros_like(batches, dtype=torch.float64), []
+    for b, batch in enumerate(batches.double()):
+        scale = torch.zeros(batch.shape[0] // row_block_size + len(groups), math.ceil(batch.shape[1] / col_block_size), dtype=torch.float64)
+        for e, (first, last) in enumerate(groups):
+            for i, j in itertools.product(range(first, last, row_block_size), range(0, batch.shape[1], col_block_size)):
+                at = slice(i, min(i + row_block_size, last)), slice(j, j + col_block_size)
+                own = batch[at].abs().max() / top
+                scale[first // row_block_size + e + (i - first) // row_block_size, j // col_block_size] = own
+                y[b][at] = batch[at] / own
+        scales.append(scale)
+    return labelled(y.reshape(x.shape), dst_type.name), stored(torch.stack(scales).reshape(*x.shape[:-2], *scales[0].shape), x)
+
+
+def spread(scale, axis, extent):
+    """The powers of two of bytes in pairs, one for each position along an axis."""
+    rows = scale.movedim(axis, 0).movedim(-1, 1).flatten(0, 1)
+    return torch.exp2(rows.double() - 127).repeat_interleave(32, 0)[:extent].movedim(0, axis)
+
+
+@operator
+def npu_transpose_quant_batchmatmul(x1, x2, dtype, *, x1_scale, x2_scale, perm_x1, perm_x2, perm_y):
+    a, b = x1.double(), x2.double()
+    if x1_scale.dim() == 4:
+        a, b = a * spread(x1_scale, 2, a.shape[2]), b * spread(x2_scale, perm_x2.index(1), a.shape[2])
+    y = a.permute(perm_x1) @ b.permute(perm_x2)
+    if x1_scale.dim() == 1:
+        y = y * x2_scale.double() * x1_scale.double()[:, None]
+    return stored(y.permute(perm_y), x1, dtype)
+
+
+@operator
+def npu_add_quant_matmul_(y, x1, x2, x2_scale, *, x1_scale):
+    return y + stored((x1.double() * spread(x1_scale, 1, x1.shape[1])) @ (x2.double() * spread(x2_scale, 0, x2.shape[0])), y)
+
+
+@operator
+def npu_add_quant_gmm_(y, x1, x2, x2_scale, group_list, *, x1_scale, group_list_type=0):
+    added = []
+    for e, (a, b) in enumerate(pieces(group_list, group_list_type == 0)):
+        at = slice(a // 64 + e, a // 64 + e + math.ceil((b - a) / 64))
+        added.append((x1[:, a:b].double() * spread(x1_scale[:, at], 1, b - a)) @ (x2[a:b].double() * spread(x2_scale[at], 0, b - a)))
+    return y + stored(torch.stack(added), y)
+
+
+# ---- pairs of boxes, turned boxes ----------------------------------------------------------------------------------------
+
+
+def pair_overlap(boxes, truth, trans, kind):
+    eps = 1e-16 if kind == "general" else 1e-9
+    low, high = [], []
+    for b in (boxes, truth):
+        low.append(b[:2] - b[2:] / 2 if trans else b[:2])
+        high.append(b[:2] + b[2:] / 2 if trans else b[2:])
+    size = [h - l + (0 if kind == "general" else torch.tensor([[0], [eps]], dtype=torch.float64)) for l, h in zip(low, high)]
+    shared = (torch.minimum(*high) - torch.maximum(*low)).clamp(min=0).prod(0)
+    union = size[0].prod(0) + size[1].prod(0) - shared + eps
+    iou, outer = shared / union, torch.maximum(*high) - torch.minimum(*low)
+    if kind == "general":
+        return stored((iou - (outer.prod(0) - union) / outer.prod(0))[:, None], boxes)
+    y = iou - ((low[1] + high[1] - low[0] - high[0]) ** 2).sum(0) / 4 / ((outer**2).sum(0) + eps)
+    if kind == "complete":
+        v = 4 / math.pi**2 * (torch.atan(size[1][0] / size[1][1]) - torch.atan(size[0][0] / size[0][1])) ** 2
+        y = y - v * (v / (1 + eps - iou + v)).detach()
+    return stored(y[None], boxes)
+
+
+for name, kind in (("npu_giou", "general"), ("npu_diou", "distance"), ("npu_ciou", "complete")):
+    alias("NPU." + name, lambda boxes, truth, trans=False, *rest, kind=kind: pair_overlap(boxes, truth, trans, kind))
+
+
+def turned_box(b):
+    return (b[:, :2] + b[:, 2:4]) / 2, b[:, 2:4] - b[:, :2], torch.tan(b[:, 4:] * math.pi / 180)
+
+
+@operator
+def npu_rotated_box_encode(anchors, truth, weight):
+    (centre, size, slope), (to, wanted, wanted_slope) = turned_box(anchors), turned_box(truth)
+    return torch.cat([(to - centre) / size, torch.log(wanted / size), wanted_slope - slope], 1)
+
+
+@operator
+def npu_rotated_box_decode(anchors, deltas, weight):
+    centre, size, slope = turned_box(anchors)
+    centre, size = centre + size * deltas[:, :2], size * torch.exp(deltas[:, 2:4])
+    return torch.cat([centre - size / 2, centre + size / 2, torch.atan(slope + deltas[:, 4:]) * 180 / math.pi], 1)
+
+
+@operator
+def npu_anchor_response_flags(boxes, featmap_size, stride, num_base_anchors):
+    flags = torch.zeros(*featmap_size, num_base_anchors, dtype=torch.uint8)
+    for x1, y1, x2, y2 in boxes.tolist():
+        flags[int((y1 + y2) / 2 // stride[1]), int((x1 + x2) / 2 // stride[0])] = 1
+    return flags.reshape(-1)
+
+
+# ---- filters, ranges, sequences -------------------------------------------------------------------------------------------
+
+
+@operator
+def npu_top_k_top_p(logits, p, k):
+    y = torch.full_like(logits, -math.inf)
+    for r, row in enumerate(logits.tolist()):
+        order = sorted(range(len(row)), key=lambda i: (row[i], i))
+        least = row[order[-int(k[r])]] if k is not None else -math.inf
+        order, seen = [i for i in order if row[i] >= least], 0.0
+        total = sum(math.exp(row[i]) for i in order)
+        for i in order:
+            seen += math.exp(row[i]) / total
+            if p is None or seen > 1 - float(p[r]) or i == order[-1]:
+                y[r, i] = logits[r, i]
+    return y
+
+
+@operator
+def npu_masked_fill_range(x, start, end, value, axis=-1):
+    y = x.clone()
+    for i, j in itertools.product(range(start.shape[0]), range(start.shape[1])):
+        line = y[j] if x.dim() > 1 and axis % x.dim() == x.dim() - 1 else y
+        line.transpose(0, axis if line is y else -1)[start[i, j]:end[i, j]] = value[i]
+    return y
+
+
+@operator
+def npu_normalize_batch(x, seq_len, normalize_type=0):
+    y = []
+    for sample, n in zip(x, seq_len.tolist()):
+        seen = sample[:, :n] if normalize_type == 0 else sample[:, :n].reshape(1, -1)
+        y.append((sample - seen.mean(1, keepdim=True)) / (seen.std(1, keepdim=True) + 1e-5))
+    return torch.stack(y)
+
+
 # ---- the calls -----------------------------------------------------------------------------------------------------------
+
+
+class eight(make.fixed):
+    """A tensor that a dump has in a dtype of 8-bit floats."""
+
+    def __init__(self, tensor, dtype="torch.float8_e4m3fn"):
+        digits, (top, _) = 16 if dtype.endswith("fn") else 8, FLOAT8[dtype]
+        step = torch.exp2(torch.frexp(tensor)[1].clamp(min=-5 if digits == 16 else -13).double()) / digits
+        super().__init__(((tensor.double() / step).round() * step).clamp(-top, top).float())
+        self.dtype = dtype
+
+
+class foreign:
+    """A dtype which this PyTorch does not have, as an argument."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+E4M3, E5M2 = foreign("torch.float8_e4m3fn"), foreign("torch.float8_e5m2")
 
 
 class Goldens(make.Goldens):
     resolve = staticmethod(lambda api: NPU.get(api) or make.resolve(api))
+
+    def describe(self, v, grad):
+        if isinstance(v, eight):
+            return {**super().describe(v.tensor, False), "dtype": v.dtype}
+        return {"type": "torch.dtype", "value": v.name} if isinstance(v, foreign) else super().describe(v, grad)
+
+    def describe_output(self, v, native, i):
+        label = getattr(v, "label", None)
+        return {**super().describe_output(v, native, i), "dtype": label} if label else super().describe_output(v, native, i)
 
 
 fixed = make.fixed
@@ -1547,5 +1782,60 @@ npu("npu_sparse_flash_attention", *latent_heads(), ints([[[0, 3, -1]], [[1, 2, 5
     query_rope=g.normal(2, 3, 4, 2), key_rope=g.normal(2, 8, 1, 2), **q)
 npu("npu_sparse_flash_attention", *latent_heads(), ints([[[0, 1]], [[1, 2]], [[0, -1]]], [[[0, 2]], [[2, -1]], [[1, -1]]], dtype=i32), 0.3,
     actual_seq_lengths_kv=ints(8, 7, dtype=i32), query_rope=g.normal(2, 3, 4, 2), key_rope=g.normal(2, 8, 1, 2), sparse_block_size=3, sparse_mode=0, **q)
+
+for dtype in (E4M3, E5M2):
+    npu("npu_dynamic_mx_quant", g.normal(3, 70, dtype=bf16), dst_type=dtype, **q)
+    npu("npu_dynamic_mx_quant", g.normal(70, 3, dtype=f16, scale=50), axis=0, dst_type=dtype, scale_alg=1, **q)
+npu("npu_dynamic_mx_quant", torch.cat([torch.zeros(1, 64), g.normal(1, 64, scale=1e-38)]), dst_type=E4M3, block_size=64, **q)
+npu("npu_dynamic_mx_quant_with_dual_axis", g.normal(2, 40, 33, dtype=bf16), dst_type=E4M3, **q)
+npu("npu_dynamic_mx_quant_with_dual_axis", g.normal(5, 66, dtype=f16), dst_type=E5M2, scale_alg=1, **q)
+npu("npu_grouped_dynamic_mx_quant", g.normal(100, 3, dtype=bf16), ints(40, 40, 100, dtype=i32), dst_type=E4M3, **q)
+npu("npu_dynamic_block_mx_quant", g.normal(40, 70, dtype=bf16), dst_type=E4M3, **q)
+npu("npu_grouped_dynamic_block_quant", g.normal(7, 9, dtype=bf16), ints(3, 7, dtype=i32), dst_type=E5M2, row_block_size=2, col_block_size=4, **q)
+npu("npu_grouped_dynamic_block_quant", g.normal(2, 3, 130, dtype=f16), ints(3, dtype=i32), dst_type=E4M3, **q)
+
+
+def powers(*shape):
+    return g.integers(*shape, low=120, high=130, dtype=torch.uint8)
+
+
+for perm, inner, sizes in (([0, 1, 2], 1, (2, 70, 4)), ([0, 2, 1], 2, (2, 4, 70))):
+    npu("npu_transpose_quant_batchmatmul", eight(g.normal(3, 2, 70)), eight(g.normal(*sizes)), f16, x1_scale=g.uniform(3), x2_scale=g.uniform(4),
+        perm_x1=[1, 0, 2], perm_x2=perm, perm_y=[1, 0, 2], **q)
+    npu("npu_transpose_quant_batchmatmul", eight(g.normal(3, 2, 70)), eight(g.normal(*sizes)), bf16, x1_scale=powers(3, 2, 2, 2),
+        x2_scale=powers(*[2 if d == inner else n for d, n in enumerate(sizes)], 2), perm_x1=[1, 0, 2], perm_x2=perm, perm_y=[1, 0, 2], **q)
+npu("npu_add_quant_matmul_", g.normal(3, 4), eight(g.normal(3, 70)), eight(g.normal(70, 4), "torch.float8_e5m2"), powers(2, 4, 2), x1_scale=powers(3, 2, 2), **q)
+npu("npu_add_quant_gmm_", g.normal(3, 2, 4), eight(g.normal(2, 150)), eight(g.normal(150, 4)), powers(5, 4, 2), ints(40, 40, 140), x1_scale=powers(2, 5, 2), **q)
+npu("npu_quant_matmul", eight(g.normal(4, 9)), eight(g.normal(9, 5)), g.uniform(5), pertoken_scale=g.uniform(4), output_dtype=bf16, **q)
+
+
+def columns(n):
+    return torch.cat([g.uniform(2, n, high=20), g.uniform(2, n, low=1, high=20)])
+
+
+def corners(n):
+    c = columns(n)
+    return torch.cat([c[:2], c[:2] + c[2:]])
+
+
+for name in ("npu_giou", "npu_diou", "npu_ciou"):
+    npu(name, columns(7), columns(7), True)
+    npu(name, corners(5), corners(5))
+plain = torch.ones(5)
+turned_boxes = lambda: torch.cat([corners(6), g.uniform(1, 6, low=-80, high=80)]).reshape(1, 5, 6)
+npu("npu_rotated_box_encode", turned_boxes(), turned_boxes(), plain, **q)
+npu("npu_rotated_box_decode", turned_boxes(), g.normal(1, 5, 6), plain, **q)
+npu("npu_rotated_box_encode", torch.tensor([[[44.2877], [9.1412], [88.7575], [25.8879], [64.8047]]]),
+    torch.tensor([[[39.1763], [0.9838], [78.1028], [29.5997], [51.5907]]]), plain, **q)
+npu("npu_anchor_response_flags", g.uniform(4, 4, high=20), [10, 12], [2, 2], 3, **q)
+
+npu("npu_top_k_top_p", g.normal(3, 20), g.uniform(3), ints(4, 20, 1, dtype=i32), **q)
+npu("npu_top_k_top_p", g.normal(2, 9, dtype=bf16), None, ints(3, 5, dtype=i32), **q)
+npu("npu_top_k_top_p", g.normal(2, 30, scale=3), g.uniform(2), None, **q)
+npu("npu_masked_fill_range", g.normal(3, 2, 8), ints([0, 2, 5], [1, 7, 6], dtype=i32), ints([2, 3, 9 - 1], [3, 8, 6], dtype=i32), g.normal(2), 2, **q)
+npu("npu_masked_fill_range", g.integers(5, 4), ints([1, 4], dtype=i32), ints([2, 5], dtype=i32), ints(9), 0, **q)
+npu("npu_masked_fill_range", g.normal(6), ints([1, 4], [1, 1], dtype=i32), ints([3, 5], [2, 1], dtype=i32), g.normal(2), **q)
+for mode in (0, 1):
+    npu("npu_normalize_batch", g.normal(3, 2, 7, scale=4, shift=2), ints(7, 3, 5, dtype=i32), mode, **q)
 
 g.save()

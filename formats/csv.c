@@ -25,11 +25,26 @@ static struct status reserve(struct csv_buffer *buffer, size_t bytes)
     return status_ok();
 }
 
+struct status csv_reserve(struct csv_buffer *buffer, size_t bytes)
+{
+    return bytes > buffer->capacity - buffer->length ? reserve(buffer, bytes) : status_ok();
+}
+
 struct status csv_append_bytes(struct csv_buffer *buffer, const char *bytes, size_t length)
 {
     if (length > buffer->capacity - buffer->length) TRY(reserve(buffer, length));
     if (length) memcpy(buffer->data + buffer->length, bytes, length);
     buffer->length += length;
+    return status_ok();
+}
+
+struct status csv_append_plain(struct csv_buffer *buffer, const char *text, size_t length)
+{
+    if (length >= buffer->capacity - buffer->length) TRY(reserve(buffer, length + 1));
+    char *out = buffer->data + buffer->length;
+    memcpy(out, text, length);
+    out[length] = ',';
+    buffer->length += length + 1;
     return status_ok();
 }
 
@@ -132,7 +147,7 @@ struct status csv_append_cell(struct csv_buffer *buffer, const char *text, size_
     size_t most;
     if (!size_multiply(&most, length, 2) || !size_add(&most, most, 4))
         return status_no_memory(length);
-    TRY(reserve(buffer, most));
+    if (most > buffer->capacity - buffer->length) TRY(reserve(buffer, most));
 
     enum cell_kind kind = cell_kind(text, length);
     char *out = buffer->data + buffer->length;
@@ -160,7 +175,7 @@ struct status csv_append_cell(struct csv_buffer *buffer, const char *text, size_
 struct status csv_end_row(struct csv_buffer *buffer)
 {
     assert(buffer->length && buffer->data[buffer->length - 1] == ',');
-    TRY(reserve(buffer, 1));
+    if (buffer->length == buffer->capacity) TRY(reserve(buffer, 1));
     memcpy(buffer->data + buffer->length - 1, "\r\n", 2);
     buffer->length++;
     return status_ok();
@@ -305,6 +320,23 @@ static struct csv_text *cell_slot(struct csv_reader *reader, size_t index)
     return &reader->cells[index];
 }
 
+/* Where a plain cell from `at` ends: at a comma, at a line end, or at `end`. Sixteen bytes at once; the first of them
+ * that ends a cell is the lowest that is set, as both kinds of hosts are little-endian. */
+static size_t plain_end(const char *text, size_t at, size_t end)
+{
+    typedef unsigned char bytes16 __attribute__((vector_size(16)));
+    typedef uint64_t words2 __attribute__((vector_size(16)));
+    for (; at + sizeof(bytes16) <= end; at += sizeof(bytes16)) {
+        bytes16 bytes;
+        memcpy(&bytes, text + at, sizeof bytes);
+        words2 found = (words2)((bytes == ',') | (bytes == '\n') | (bytes == '\r'));
+        if (found[0]) return at + (size_t)__builtin_ctzll(found[0]) / 8;
+        if (found[1]) return at + 8 + (size_t)__builtin_ctzll(found[1]) / 8;
+    }
+    while (at < end && !ends_cell[(unsigned char)text[at]]) at++;
+    return at;
+}
+
 /* The rest of a quoted cell that is not simply text between two quotes, from behind its opening
  * quote. It is copied behind `unquoted`, and cell->bytes is NULL until the row is complete,
  * because that buffer may still move. */
@@ -340,7 +372,7 @@ static enum scan copy_quoted(struct csv_reader *reader, size_t *at, struct csv_t
 static enum scan scan_cell(struct csv_reader *reader, size_t *at, struct csv_text *cell)
 {
     const char *window = reader->text;
-    size_t end = reader->bytes, begin = *at, position = begin;
+    size_t end = reader->bytes, begin = *at, position;
 
     if (begin < end && window[begin] == '"') {
         const char *quote = memchr(window + begin + 1, '"', end - begin - 1);
@@ -353,7 +385,10 @@ static enum scan scan_cell(struct csv_reader *reader, size_t *at, struct csv_tex
         *at = close == end ? end : close + 1;
         return SCAN_DONE;
     }
-    while (position < end && !ends_cell[(unsigned char)window[position]]) position++;
+    /* Most cells are one blank. */
+    bool is_short = end - begin > 1 && ends_cell[(unsigned char)window[begin + 1]] &&
+                    !ends_cell[(unsigned char)window[begin]];
+    position = is_short ? begin + 1 : plain_end(window, begin, end);
     if (position == end && !reader->at_end) return SCAN_NEED_MORE;
     *cell = (struct csv_text){ window + begin, position - begin };
     *at = position;

@@ -37,10 +37,16 @@ struct status csv_append_mark(struct csv_buffer *buffer);
 /* Bytes as they are: for text that is no CSV but grows in the same way. */
 struct status csv_append_bytes(struct csv_buffer *buffer, const char *bytes, size_t length);
 
+/* Room for `bytes` more bytes, for who puts them there and adds to the length. */
+struct status csv_reserve(struct csv_buffer *buffer, size_t bytes);
+
 /* One cell of `length` bytes and a comma. The text is quoted where needed. When it starts with
  * one of + - = % @, their full-width forms, a tab or a carriage return, or has one of them right
  * behind a semicolon, it gets an apostrophe at its start and behind each such semicolon, unless it is a number. */
 struct status csv_append_cell(struct csv_buffer *buffer, const char *text, size_t length);
+
+/* The same of a text that needs neither quotes nor an apostrophe: a number, a word of our own. */
+struct status csv_append_plain(struct csv_buffer *buffer, const char *text, size_t length);
 
 /* A cell with a number in fixed notation, as printf's %.<decimals>f writes it; "nan", "inf" or
  * "-inf" for what is not finite. `decimals` is 0..20. */

@@ -20,7 +20,7 @@ enum {
 struct status csv_append_fixed(struct csv_buffer *buffer, double value, int decimals)
 {
     char text[FIXED_BYTES];
-    return csv_append_cell(buffer, text, fixed_double(text, value, decimals));
+    return csv_append_plain(buffer, text, fixed_double(text, value, decimals));
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */

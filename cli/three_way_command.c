@@ -161,17 +161,32 @@ static struct status print_side(const char *side, const char *path, struct file_
 
 /* ---- the summary, as a run has it ------------------------------------------------------- */
 
+/* A copy with a NUL behind it, in `buffer` where it fits; NULL without memory. */
+static char *copy_name(char *buffer, size_t bytes, struct csv_text text)
+{
+    if (text.length >= bytes) return memory_copy_bytes(text.bytes, text.length);
+    memcpy(buffer, text.bytes, text.length);
+    buffer[text.length] = '\0';
+    return buffer;
+}
+
+/* Most rows of a bad comparison fail; the sentence is put together for those that are shown. */
 static struct status add_failing_row(void *context, const struct compare_note *row)
 {
-    char sentence[THREE_WAY_SENTENCE_BYTES];
-    struct row_note note = { .verdict = row->verdict->verdict, .sentence = sentence };
-    three_way_sentence(sentence, &note.excess, row->verdict, row->npu, row->message);
-    note.name = memory_copy_bytes(row->row.bytes, row->row.length);
-    char *call = memory_copy_bytes(row->call.bytes, row->call.length);
-    struct status status = note.name && call ? summary_add_note(context, &note, call)
-                                             : status_no_memory(row->row.length);
-    memory_release(note.name);
-    memory_release(call);
+    char sentence[THREE_WAY_SENTENCE_BYTES] = "", row_buffer[NAME_BYTES], call_buffer[NAME_BYTES];
+    char *name = copy_name(row_buffer, sizeof row_buffer, row->row);
+    char *call = copy_name(call_buffer, sizeof call_buffer, row->call);
+    struct row_note note = { .verdict = row->verdict->verdict,
+                             .excess = three_way_excess(row->verdict, row->npu),
+                             .name = name,
+                             .sentence = sentence };
+    bool is_worst = false;
+    struct status status = name && call ? summary_is_worst(&is_worst, context, &note, call)
+                                        : status_no_memory(row->row.length);
+    if (is_worst) three_way_sentence(sentence, row->verdict, row->npu, row->message);
+    if (!status.code) status = summary_add_note(context, &note, call);
+    if (name != row_buffer) memory_release(name);
+    if (call != call_buffer) memory_release(call);
     return status;
 }
 

@@ -62,12 +62,17 @@ static struct status replace_text(char **text, const char *by)
 }
 
 /* Errors before warnings, then by excess; the first row among equals. */
+static bool is_worst(const struct api_summary *api, const struct row_note *note)
+{
+    if (!api->row) return true;
+    if (note->verdict == api->verdict) return !(note->excess <= api->excess);
+    return note->verdict == VERDICT_ERROR;
+}
+
 static struct status add_failing_row(struct api_summary *api, const struct row_note *note,
                                      size_t dump)
 {
-    bool same = note->verdict == api->verdict;
-    if (api->row && (same ? note->excess <= api->excess : note->verdict != VERDICT_ERROR))
-        return status_ok();
+    if (!is_worst(api, note)) return status_ok();
     TRY(replace_text(&api->row, note->name));
     TRY(replace_text(&api->sentence, note->sentence));
     TRY(replace_text(&api->source, note->source ? note->source : ""));
@@ -181,6 +186,16 @@ static struct status add_note(struct summary *summary, const struct row_note *no
     TRY(find_api(&api, summary, call));
     summary->failing_rows++;
     return add_failing_row(api, note, dump);
+}
+
+struct status summary_is_worst(bool *out, struct summary *summary, const struct row_note *note,
+                               const char *call)
+{
+    struct api_summary *api = NULL;
+    TRY(make_tables(summary));
+    TRY(find_api(&api, summary, call));
+    *out = is_worst(api, note);
+    return status_ok();
 }
 
 struct status summary_add_note(struct summary *summary, const struct row_note *note,

@@ -65,6 +65,11 @@ struct status summary_add(struct summary *summary, const struct case_outcome *ou
 /* Number of the dump of the worst row; 0 when none fails. */
 size_t summary_worst_dump(const struct summary *summary);
 
+/* Is the failing row, whose sentence is not looked at, worse than those so far of its API? Of the others summary_add_note
+ * keeps no sentence. */
+struct status summary_is_worst(bool *out, struct summary *summary, const struct row_note *note,
+                               const char *call);
+
 /* Add a row that fails, or the reason of a skip, of a call that is counted without its rows. */
 struct status summary_add_note(struct summary *summary, const struct row_note *note,
                                const char *call);

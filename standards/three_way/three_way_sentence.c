@@ -56,22 +56,39 @@ static double badness(size_t k, double number)
     return metrics[k].measure == RIGHT_SHARE ? 1 - number : fabs(number);
 }
 
-void three_way_sentence(char out[THREE_WAY_SENTENCE_BYTES], double *excess,
-                        const struct three_way_verdict *verdict, const struct csv_text *npu,
-                        struct csv_text message)
+/* Does the metric have the verdict of the row? */
+static bool decides(const struct three_way_verdict *verdict, size_t k)
+{
+    const struct three_way_cell *cell = &verdict->cells[metrics[k].verdict];
+    return cell->kind == CELL_VERDICT && cell->verdict == verdict->verdict;
+}
+
+static bool is_judged(const struct three_way_verdict *verdict)
+{
+    return verdict->verdict == VERDICT_ERROR || verdict->verdict == VERDICT_WARNING;
+}
+
+double three_way_excess(const struct three_way_verdict *verdict, const struct csv_text *npu)
+{
+    double excess = 0;
+    bool found = false;
+    for (size_t k = 0; is_judged(verdict) && k < METRICS; k++) {
+        if (!decides(verdict, k)) continue;
+        found = true;
+        excess = fmax(excess, badness(k, number_of(&verdict->cells[metrics[k].number], npu)));
+    }
+    if (found) return excess;
+    return verdict->excess > 0 ? verdict->excess : INFINITY;
+}
+
+void three_way_sentence(char out[THREE_WAY_SENTENCE_BYTES], const struct three_way_verdict *verdict,
+                        const struct csv_text *npu, struct csv_text message)
 {
     out[0] = '\0';
-    *excess = 0;
-    bool judged = verdict->verdict == VERDICT_ERROR || verdict->verdict == VERDICT_WARNING;
-    for (size_t k = 0; judged && k < METRICS; k++) {
-        const struct three_way_cell *cell = &verdict->cells[metrics[k].verdict];
-        if (cell->kind != CELL_VERDICT || cell->verdict != verdict->verdict) continue;
-        double number = number_of(&verdict->cells[metrics[k].number], npu);
-        append_metric(out, k, number);
-        *excess = fmax(*excess, badness(k, number));
-    }
+    for (size_t k = 0; is_judged(verdict) && k < METRICS; k++)
+        if (decides(verdict, k))
+            append_metric(out, k, number_of(&verdict->cells[metrics[k].number], npu));
     if (out[0]) return;
-    *excess = verdict->excess > 0 ? verdict->excess : INFINITY;
     while (message.length && strchr(" \r\n", *message.bytes)) message.bytes++, message.length--;
     size_t line = 0;
     while (line < message.length && !strchr("\r\n", message.bytes[line])) line++;

@@ -4,7 +4,11 @@
 #include <assert.h>
 #include <string.h>
 
-enum { WRITE_BYTES = 1 << 20 };
+#include "compare/background_writer.h"
+#include "core/fixed.h"
+
+/* All cells of a row that are not copied: numbers, verdicts and blanks. */
+enum { WRITE_BYTES = 1 << 20, CELLS_BYTES = THREE_WAY_COLUMNS * (FIXED_BYTES + 1) };
 
 const enum details_column details_metric_columns[THREE_WAY_METRICS] = {
     [METRIC_SMALL_VALUE] = COLUMN_SMALL_VALUE_RATIO,
@@ -54,8 +58,17 @@ static struct status empty(const struct file *file)
     return bytes ? file_truncate(file, 0) : status_ok();
 }
 
+/* Details come by the megabyte. */
+static struct status flush_details(struct comparison_output *out)
+{
+    if (!out->details || out->details_text.length < WRITE_BYTES) return status_ok();
+    if (!out->writer) TRY(background_writer_open(&out->writer, out->details));
+    return background_writer_append(out->writer, &out->details_text);
+}
+
 struct status comparison_output_start(struct comparison_output *out)
 {
+    if (out->writer) TRY(background_writer_wait(out->writer));
     csv_buffer_clear(&out->details_text);
     csv_buffer_clear(&out->result_text);
     out->counts = (struct compare_counts){ .apis = 0 };
@@ -66,63 +79,85 @@ struct status comparison_output_start(struct comparison_output *out)
 
 struct status comparison_output_finish(struct comparison_output *out)
 {
+    if (out->writer) TRY(background_writer_wait(out->writer));
     TRY(flush(&out->details_text, out->details, 0));
     return flush(&out->result_text, out->result, 0);
 }
 
 void comparison_output_release(struct comparison_output *out)
 {
+    background_writer_close(out->writer);
+    out->writer = NULL;
     csv_buffer_release(&out->details_text);
     csv_buffer_release(&out->result_text);
 }
 
 /* ---- details ---------------------------------------------------------------------------- */
 
-static struct status append_string(struct csv_buffer *text, const char *string)
+/* A word of ours. */
+static struct status append_word(struct csv_buffer *text, const char *word)
 {
-    return csv_append_cell(text, string, strlen(string));
+    return csv_append_plain(text, word, strlen(word));
 }
 
 /* Most cells are blank, in long runs: `count` of them at once. */
-static struct status append_blanks(struct csv_buffer *text, size_t count)
+static char *put_blanks(char *out, size_t count)
 {
     static const char blanks[] = " , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , ,";
     _Static_assert(sizeof blanks > 2 * THREE_WAY_COLUMNS, "a row's blanks fit");
-    return csv_append_bytes(text, blanks, 2 * count);
+    memcpy(out, blanks, 2 * count);
+    return out + 2 * count;
 }
 
-static struct status append_cell(struct comparison_output *out, const struct three_way_cell *cell,
-                                 const struct details_row *row)
+static char *put_word(char *out, const char *word, size_t length)
 {
-    switch (cell->kind) {
-    case CELL_NUMBER:
-        return csv_append_fixed(&out->details_text, cell->number, out->request->precision);
-    case CELL_VERDICT: return append_string(&out->details_text, verdict_name(cell->verdict));
-    case CELL_NPU_TEXT: {
-        struct csv_text text = row->cells[details_metric_columns[cell->metric]];
-        return csv_append_cell(&out->details_text, text.bytes, text.length);
-    }
-    case CELL_BLANK: break;
-    }
-    return append_blanks(&out->details_text, 1);
+    memcpy(out, word, length);
+    out[length] = ',';
+    return out + length + 1;
 }
 
-/* The cells between the name and the verdict. */
+static char *put_verdict(char *out, enum verdict verdict)
+{
+    const char *name = verdict_name(verdict);
+    return put_word(out, name, strlen(name));
+}
+
+static char *put_number(char *out, double number, int decimals)
+{
+    size_t length = fixed_double(out, number, decimals);
+    out[length] = ',';
+    return out + length + 1;
+}
+
+/* The cells between the name and the verdict. There is room for all that are ours before the first. */
 static struct status append_cells(struct comparison_output *out,
                                   const struct three_way_verdict *verdict,
                                   const struct details_row *row)
 {
-    size_t blanks = 0;
+    struct csv_buffer *text = &out->details_text;
+    TRY(csv_reserve(text, CELLS_BYTES));
+    char *at = text->data + text->length;
     for (size_t column = THREE_WAY_NAME + 1; column < THREE_WAY_STATUS; column++) {
-        if (verdict->cells[column].kind == CELL_BLANK) {
-            blanks++;
-            continue;
+        const struct three_way_cell *cell = &verdict->cells[column];
+        size_t blanks = 0;
+        while (column + blanks < THREE_WAY_STATUS && cell[blanks].kind == CELL_BLANK) blanks++;
+        if (blanks) {
+            at = put_blanks(at, blanks);
+            column += blanks - 1;
+        } else if (cell->kind == CELL_NUMBER) {
+            at = put_number(at, cell->number, out->request->precision);
+        } else if (cell->kind == CELL_VERDICT) {
+            at = put_verdict(at, cell->verdict);
+        } else {
+            struct csv_text npu = row->cells[details_metric_columns[cell->metric]];
+            text->length = (size_t)(at - text->data);
+            TRY(csv_append_cell(text, npu.bytes, npu.length));
+            TRY(csv_reserve(text, CELLS_BYTES));
+            at = text->data + text->length;
         }
-        if (blanks) TRY(append_blanks(&out->details_text, blanks));
-        blanks = 0;
-        TRY(append_cell(out, &verdict->cells[column], row));
     }
-    return append_blanks(&out->details_text, blanks);
+    text->length = (size_t)(at - text->data);
+    return status_ok();
 }
 
 struct csv_text comparison_message(const struct three_way_verdict *verdict,
@@ -141,11 +176,11 @@ static struct status append_details(struct comparison_output *out, struct csv_te
 
     TRY(csv_append_cell(&out->details_text, name.bytes, name.length));
     TRY(append_cells(out, verdict, row));
-    TRY(append_string(&out->details_text, verdict_name(verdict->verdict)));
-    TRY(append_string(&out->details_text, verdict->algorithm));
+    TRY(append_word(&out->details_text, verdict_name(verdict->verdict)));
+    TRY(append_word(&out->details_text, verdict->algorithm));
     TRY(csv_append_cell(&out->details_text, message.bytes, message.length));
     TRY(csv_end_row(&out->details_text));
-    return flush(&out->details_text, out->details, WRITE_BYTES);
+    return flush_details(out);
 }
 
 static struct status tell(const struct comparison_output *out, const struct details_row *row,

@@ -12,6 +12,7 @@ struct comparison_output {
     const struct file *details, *result; /* NULL: what is written stays in the texts */
     struct compare_counts counts;
     struct csv_buffer details_text, result_text; /* rows not yet written */
+    struct background_writer *writer; /* of the details; none before it has much to write */
 };
 
 /* Where the metrics stand in a row. */

@@ -9,35 +9,13 @@
 
 #include "compare/details_join.h"
 #include "compare/details_pair.h"
+#include "compare/gpu_calls.h"
 #include "core/memory.h"
 #include "core/text_table.h"
 
-/* Rows of a call are searched one after the other; a call of an operator has a few. Calls read ahead of the
- * other file cost a kilobyte each; where rows are missing on one side there are as many as until the next call
- * of their API. */
-enum { ROWS_MAX = 256, AHEAD_MAX = 16384, NUMBER_DIGITS = 18 };
-
-/* A text in the buffer of its call. */
-struct kept_text {
-    size_t begin, length;
-};
-
-struct kept_row {
-    struct three_way_side side;
-    struct kept_text name, message, shape;
-    bool repeated, matched;
-};
-
-/* The rows of one call of the GPU's file. */
-struct gpu_call {
-    struct gpu_call *next;
-    uint64_t number;       /* behind the name of its API */
-    uint64_t place;        /* of its first row in the file */
-    struct kept_text name; /* "Torch.add.7" */
-    struct kept_row *rows;
-    size_t n_rows, row_capacity;
-    struct csv_buffer text;
-};
+/* Calls read ahead of the other file cost a kilobyte each; where rows are missing on one side there are as many as
+ * until the next call of their API. */
+enum { AHEAD_MAX = 16384, NUMBER_DIGITS = 18 };
 
 /* How far the files have come with the calls of an API. */
 struct api_progress {
@@ -57,16 +35,13 @@ struct step_join {
     struct comparison_output *out;
     const struct framework_names *other_names;
     bool in_step;
-    struct details_file npu, gpu;
-
-    struct details_row gpu_row; /* not yet taken, where there is one */
-    struct row_name gpu_name;
-    bool has_gpu_row;
+    struct details_file npu;
+    struct gpu_calls *gpu;
+    bool gpu_ended;
 
     struct text_table apis;
     struct api_progress *progress; /* by number in `apis` */
     size_t progress_capacity, ahead;
-    struct gpu_call *unused;
 
     /* The call that the NPU's file is at. */
     struct csv_buffer call_name;
@@ -85,23 +60,6 @@ struct step_join {
 
 /* ---- texts and arrays ------------------------------------------------------------------- */
 
-static struct status keep(struct kept_text *out, struct csv_buffer *buffer, struct csv_text text)
-{
-    *out = (struct kept_text){ buffer->length, text.length };
-    return csv_append_bytes(buffer, text.bytes, text.length);
-}
-
-static struct csv_text text_at(const struct csv_buffer *buffer, struct kept_text kept)
-{
-    if (!kept.length) return (struct csv_text){ "", 0 };
-    return (struct csv_text){ buffer->data + kept.begin, kept.length };
-}
-
-static bool same(struct csv_text a, struct csv_text b)
-{
-    return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
-}
-
 /* One text, NUL-terminated. */
 static struct status set_text(struct csv_buffer *buffer, struct csv_text text)
 {
@@ -113,20 +71,6 @@ static struct status set_text(struct csv_buffer *buffer, struct csv_text text)
 static struct csv_text terminated(const struct csv_buffer *buffer)
 {
     return (struct csv_text){ buffer->data, buffer->length ? buffer->length - 1 : 0 };
-}
-
-/* Room for one more of `used` items. */
-static struct status make_room(void *items, size_t *capacity, size_t used, size_t bytes)
-{
-    if (used < *capacity) return status_ok();
-    size_t larger = *capacity ? 2 * *capacity : 16;
-    void *block;
-    memcpy(&block, items, sizeof block);
-    block = memory_resize(block, larger * bytes);
-    if (!block) return status_no_memory(larger * bytes);
-    memcpy(items, &block, sizeof block);
-    *capacity = larger;
-    return status_ok();
 }
 
 static struct status out_of_step(struct step_join *j)
@@ -154,120 +98,48 @@ static bool split_call(struct csv_text *api, uint64_t *number, struct csv_text n
     return true;
 }
 
-/* The number of a call, and the progress of its API; *out is NULL when it has none. The progress stays where
- * it is until the next API is met. */
-static struct status find_progress(struct api_progress **out, uint64_t *number, struct step_join *j,
+/* The number of a call, and the place of its API in `progress`; a name without a number is out of step. */
+static struct status find_progress(uint32_t *api, uint64_t *number, struct step_join *j,
                                    struct csv_text call)
 {
-    struct csv_text api;
-    uint32_t place;
+    struct csv_text name;
     bool added;
 
-    *out = NULL;
-    if (!split_call(&api, number, call)) return out_of_step(j);
-    TRY(make_room(&j->progress, &j->progress_capacity, j->apis.count, sizeof *j->progress));
-    TRY(text_table_add(&place, &added, &j->apis, api.bytes, api.length));
-    *out = &j->progress[place];
-    if (added) **out = (struct api_progress){ .npu_next = 0 };
+    if (!split_call(&name, number, call)) return out_of_step(j);
+    TRY(room_for_one(&j->progress, &j->progress_capacity, j->apis.count, sizeof *j->progress));
+    TRY(text_table_add(api, &added, &j->apis, name.bytes, name.length));
+    if (added) j->progress[*api] = (struct api_progress){ .npu_next = 0 };
     return status_ok();
-}
-
-static void release_call(struct gpu_call *call)
-{
-    memory_release(call->rows);
-    csv_buffer_release(&call->text);
-    memory_release(call);
-}
-
-/* An empty call: one that has done, if there is one. */
-static struct status new_call(struct gpu_call **out, struct step_join *j)
-{
-    struct gpu_call *call = j->unused;
-    if (call) j->unused = call->next;
-    else call = memory_allocate_zeroed(1, sizeof *call);
-    if (!call) return status_no_memory(sizeof *call);
-    call->next = NULL;
-    call->n_rows = 0;
-    csv_buffer_clear(&call->text);
-    *out = call;
-    return status_ok();
-}
-
-static void reuse_call(struct step_join *j, struct gpu_call *call)
-{
-    call->next = j->unused;
-    j->unused = call;
-}
-
-static struct kept_row *find_row(struct gpu_call *call, struct csv_text name)
-{
-    for (size_t i = 0; i < call->n_rows; i++)
-        if (same(text_at(&call->text, call->rows[i].name), name)) return &call->rows[i];
-    return NULL;
 }
 
 /* ---- the GPU's file --------------------------------------------------------------------- */
 
-static struct status next_gpu_row(struct step_join *j)
+/* Put the GPU's next call with those of its API, as the last one. */
+static struct status add_gpu_call(struct step_join *j, struct gpu_call *call)
 {
-    TRY(details_file_next(&j->gpu, &j->gpu_row, &j->has_gpu_row));
-    if (j->has_gpu_row && !row_name_split(&j->gpu_name, j->gpu_row.cells[COLUMN_NAME]))
-        return out_of_step(j);
-    return status_ok();
-}
+    uint32_t api;
 
-/* Take the row into its call. */
-static struct status take_gpu_row(struct gpu_call *call, const struct step_join *j)
-{
-    struct kept_row *row = find_row(call, j->gpu_row.cells[COLUMN_NAME]);
-    struct gpu_row gpu;
-
-    if (row) {
-        row->repeated = true;
-        return status_ok();
-    }
-    TRY(make_room(&call->rows, &call->row_capacity, call->n_rows, sizeof *call->rows));
-    row = &call->rows[call->n_rows];
-    gpu_row_read(&gpu, &j->gpu_row, j->out->request);
-    *row = (struct kept_row){ .side = gpu.side };
-    TRY(keep(&row->name, &call->text, gpu.name));
-    TRY(keep(&row->message, &call->text, gpu.message));
-    TRY(keep(&row->shape, &call->text, gpu.shape));
-    call->n_rows++;
-    return status_ok();
-}
-
-/* Read a call's rows; the first of them is there. */
-static struct status fill_call(struct gpu_call *call, struct step_join *j)
-{
-    TRY(keep(&call->name, &call->text, j->gpu_name.full_name));
-    call->place = j->gpu_row.number;
-    do {
-        if (call->n_rows == ROWS_MAX) return out_of_step(j);
-        TRY(take_gpu_row(call, j));
-        TRY(next_gpu_row(j));
-    } while (j->in_step && j->has_gpu_row &&
-             same(j->gpu_name.full_name, text_at(&call->text, call->name)));
-    return status_ok();
-}
-
-/* Read the GPU's next call and put it with those of its API. */
-static struct status read_gpu_call(struct step_join *j)
-{
-    struct api_progress *progress;
-    struct gpu_call *call = NULL;
-    uint64_t number;
-
-    TRY(find_progress(&progress, &number, j, j->gpu_name.full_name));
-    if (!progress) return status_ok();
-    if (number < progress->gpu_next || j->ahead == AHEAD_MAX) return out_of_step(j);
-    progress->gpu_next = number + 1;
-    TRY(new_call(&call, j));
-    call->number = number;
+    TRY(find_progress(&api, &call->number, j, kept_text_at(&call->text, call->name)));
+    if (!j->in_step) return status_ok();
+    struct api_progress *progress = &j->progress[api];
+    if (call->number < progress->gpu_next || j->ahead == AHEAD_MAX) return out_of_step(j);
+    progress->gpu_next = call->number + 1;
     *(progress->first ? &progress->last->next : &progress->first) = call;
     progress->last = call;
     j->ahead++;
-    return fill_call(call, j);
+    return status_ok();
+}
+
+static struct status read_gpu_call(struct step_join *j)
+{
+    struct gpu_call *call;
+
+    TRY(gpu_calls_next(&call, &j->in_step, j->gpu));
+    j->gpu_ended = !call;
+    if (!call) return status_ok();
+    struct status status = add_gpu_call(j, call);
+    if (status.code || !j->in_step) gpu_calls_give_back(j->gpu, call);
+    return status;
 }
 
 static struct gpu_call *take_first(struct step_join *j, struct api_progress *progress)
@@ -284,8 +156,8 @@ static struct status add_lone_row(struct step_join *j, const struct gpu_call *ca
                                   bool counted)
 {
     struct lone_row lone = { .place = call->place + row, .counted = counted };
-    TRY(make_room(&j->lone_rows, &j->lone_capacity, j->n_lone_rows, sizeof *j->lone_rows));
-    TRY(keep(&lone.name, &j->lone_text, text_at(&call->text, call->rows[row].name)));
+    TRY(room_for_one(&j->lone_rows, &j->lone_capacity, j->n_lone_rows, sizeof *j->lone_rows));
+    TRY(kept_text_add(&lone.name, &j->lone_text, kept_text_at(&call->text, call->rows[row].name)));
     j->lone_rows[j->n_lone_rows++] = lone;
     return status_ok();
 }
@@ -296,7 +168,7 @@ static struct status leave_call(struct step_join *j, struct gpu_call *call)
     struct status status = status_ok();
     for (size_t i = 0; i < call->n_rows && !status.code; i++)
         status = add_lone_row(j, call, i, false);
-    reuse_call(j, call);
+    gpu_calls_give_back(j->gpu, call);
     return status;
 }
 
@@ -311,7 +183,7 @@ static struct status write_lone_rows(struct step_join *j)
     if (j->n_lone_rows) qsort(j->lone_rows, j->n_lone_rows, sizeof *j->lone_rows, by_place);
     for (size_t i = 0; i < j->n_lone_rows; i++) {
         struct row_name name;
-        struct csv_text text = text_at(&j->lone_text, j->lone_rows[i].name);
+        struct csv_text text = kept_text_at(&j->lone_text, j->lone_rows[i].name);
         (void)row_name_split(&name, text); /* as it did when it was read */
         TRY(pair_gpu_only(j->out, j->lone_rows[i].counted ? NULL : &j->keeper, text, &name));
     }
@@ -364,7 +236,7 @@ static struct status add_to_result(struct pair_keeper *keeper, struct csv_text r
     struct step_join *j = (struct step_join *)keeper;
 
     if (verdict->exception) return write_row_by_itself(j, row_name, message);
-    if (!j->has_result || !same(terminated(&j->result_name), name->full_name))
+    if (!j->has_result || !csv_texts_equal(terminated(&j->result_name), name->full_name))
         TRY(begin_result(j, name));
     if (!call_verdicts_add(&j->verdicts, name, verdict)) return status_ok();
     j->has_skipped = true;
@@ -376,8 +248,8 @@ static struct status add_to_result(struct pair_keeper *keeper, struct csv_text r
 /* The GPU's rows that the NPU's call does not have: they are written at the end, and belong to its result. */
 static struct status add_rest_of_call(struct step_join *j, const struct gpu_call *call)
 {
-    bool counted = j->has_result &&
-                   same(terminated(&j->result_name), text_at(&call->text, call->name));
+    bool counted = j->has_result && csv_texts_equal(terminated(&j->result_name),
+                                                    kept_text_at(&call->text, call->name));
     for (size_t i = 0; i < call->n_rows; i++) {
         const struct kept_row *row = &call->rows[i];
         struct three_way_verdict verdict;
@@ -385,9 +257,9 @@ static struct status add_rest_of_call(struct step_join *j, const struct gpu_call
         if (row->matched) continue;
         TRY(add_lone_row(j, call, i, counted));
         if (!counted) continue;
-        (void)row_name_split(&name, text_at(&call->text, row->name));
+        (void)row_name_split(&name, kept_text_at(&call->text, row->name));
         pair_gpu_only_verdict(&verdict);
-        TRY(add_to_result(&j->keeper, text_at(&call->text, row->name), &name, &verdict,
+        TRY(add_to_result(&j->keeper, kept_text_at(&call->text, row->name), &name, &verdict,
                           comparison_message(&verdict, NULL)));
     }
     return status_ok();
@@ -400,40 +272,35 @@ static struct status end_call(struct step_join *j)
     j->call = NULL;
     if (!call) return status_ok();
     struct status status = add_rest_of_call(j, call);
-    reuse_call(j, call);
+    gpu_calls_give_back(j->gpu, call);
     return status;
 }
 
-/* Read on in the GPU's file until it is past call `number` of the API. */
-static struct status find_gpu_call(struct step_join *j, struct csv_text name)
+/* Read on in the GPU's file until it is past call `number` of an API. */
+static struct status find_gpu_call(struct step_join *j, uint32_t api, uint64_t number)
 {
-    struct api_progress *progress;
-    uint64_t number;
-
-    TRY(find_progress(&progress, &number, j, name));
-    while (progress && j->in_step && j->has_gpu_row && progress->gpu_next <= number) {
+    while (j->in_step && !j->gpu_ended && j->progress[api].gpu_next <= number)
         TRY(read_gpu_call(j));
-        TRY(find_progress(&progress, &number, j, name)); /* a new API may have moved it */
-    }
-    while (progress && progress->first && progress->first->number < number)
+    struct api_progress *progress = &j->progress[api];
+    while (progress->first && progress->first->number < number)
         TRY(leave_call(j, take_first(j, progress)));
-    if (progress && progress->first && progress->first->number == number)
-        j->call = take_first(j, progress);
+    if (progress->first && progress->first->number == number) j->call = take_first(j, progress);
     return status_ok();
 }
 
 static struct status begin_call(struct step_join *j, struct csv_text name)
 {
-    struct api_progress *progress;
+    uint32_t api;
     uint64_t number;
 
     TRY(end_call(j));
     TRY(set_text(&j->call_name, name));
-    TRY(find_progress(&progress, &number, j, name));
-    if (!progress) return status_ok();
+    TRY(find_progress(&api, &number, j, name));
+    if (!j->in_step) return status_ok();
+    struct api_progress *progress = &j->progress[api];
     if (number < progress->npu_next) return out_of_step(j);
     progress->npu_next = number + 1;
-    return find_gpu_call(j, name);
+    return find_gpu_call(j, api, number);
 }
 
 /* Has the call had a row of this name that the GPU lacks? If not, it has now. */
@@ -444,10 +311,10 @@ static struct status meet_npu_only(bool *met, struct step_join *j, struct csv_te
     for (size_t at = 0, length; at < j->npu_only.length && !*met; at += length + 1, n++) {
         const char *other = j->npu_only.data + at;
         length = strlen(other);
-        *met = same((struct csv_text){ other, length }, name);
+        *met = csv_texts_equal((struct csv_text){ other, length }, name);
     }
     if (*met) return status_ok();
-    if (n == ROWS_MAX || memchr(name.bytes, '\0', name.length)) return out_of_step(j);
+    if (n == GPU_CALL_ROWS || memchr(name.bytes, '\0', name.length)) return out_of_step(j);
     TRY(csv_append_bytes(&j->npu_only, name.bytes, name.length));
     return csv_append_bytes(&j->npu_only, "", 1);
 }
@@ -457,9 +324,9 @@ static struct gpu_row gpu_row_of(const struct gpu_call *call, const struct kept_
     return (struct gpu_row){ .found = true,
                              .repeated = row->repeated,
                              .side = row->side,
-                             .name = text_at(&call->text, row->name),
-                             .message = text_at(&call->text, row->message),
-                             .shape = text_at(&call->text, row->shape) };
+                             .name = kept_text_at(&call->text, row->name),
+                             .message = kept_text_at(&call->text, row->message),
+                             .shape = kept_text_at(&call->text, row->shape) };
 }
 
 /* May a row of another framework's name be of the same output? */
@@ -471,7 +338,7 @@ static bool has_other_name(const struct step_join *j, struct csv_text row_name,
     for (int choice = 0; (length = framework_names_map(mapped, sizeof mapped, j->other_names,
                                                        row_name, name, choice));
          choice++)
-        if (!same((struct csv_text){ mapped, length }, row_name)) return true;
+        if (!csv_texts_equal((struct csv_text){ mapped, length }, row_name)) return true;
     return false;
 }
 
@@ -491,9 +358,10 @@ static struct status compare_row(struct step_join *j, const struct details_row *
 {
     struct row_name name;
     if (!row_name_split(&name, row->cells[COLUMN_NAME])) return out_of_step(j);
-    if (!same(terminated(&j->call_name), name.full_name)) TRY(begin_call(j, name.full_name));
+    if (!csv_texts_equal(terminated(&j->call_name), name.full_name))
+        TRY(begin_call(j, name.full_name));
     if (!j->in_step) return status_ok();
-    struct kept_row *kept = j->call ? find_row(j->call, row->cells[COLUMN_NAME]) : NULL;
+    struct kept_row *kept = j->call ? gpu_call_find_row(j->call, row->cells[COLUMN_NAME]) : NULL;
     if (!kept) return compare_npu_only(j, row, &name);
     bool met = kept->matched;
     kept->matched = true;
@@ -519,7 +387,7 @@ static struct status read_rest_of_gpu_file(struct step_join *j)
     do {
         for (uint32_t i = 0; i < j->apis.count; i++)
             while (j->progress[i].first) TRY(leave_call(j, take_first(j, &j->progress[i])));
-        while (j->in_step && j->has_gpu_row && j->ahead < AHEAD_MAX) TRY(read_gpu_call(j));
+        while (j->in_step && !j->gpu_ended && j->ahead < AHEAD_MAX) TRY(read_gpu_call(j));
     } while (j->in_step && j->ahead);
     return status_ok();
 }
@@ -528,9 +396,8 @@ static struct status join(struct step_join *j)
 {
     const struct compare_request *request = j->out->request;
     TRY(text_table_create(&j->apis));
-    TRY(details_open(&j->gpu, request, request->gpu_path));
+    TRY(gpu_calls_open(&j->gpu, request));
     TRY(details_open(&j->npu, request, request->npu_path));
-    TRY(next_gpu_row(j));
     TRY(read_npu_file(j));
     TRY(read_rest_of_gpu_file(j));
     if (!j->in_step) return status_ok();
@@ -538,27 +405,16 @@ static struct status join(struct step_join *j)
     TRY(write_result(j));
     j->out->counts.npu_rows = j->npu.rows;
     j->out->counts.npu_torn = j->npu.torn;
-    j->out->counts.gpu_rows = j->gpu.rows;
-    j->out->counts.gpu_torn = j->gpu.torn;
+    gpu_calls_count(&j->out->counts.gpu_rows, &j->out->counts.gpu_torn, j->gpu);
     return status_ok();
-}
-
-static void release_calls(struct gpu_call *call)
-{
-    while (call) {
-        struct gpu_call *next = call->next;
-        release_call(call);
-        call = next;
-    }
 }
 
 static void release(struct step_join *j)
 {
-    for (uint32_t i = 0; i < j->apis.count; i++) release_calls(j->progress[i].first);
-    if (j->call) release_call(j->call);
-    release_calls(j->unused);
+    for (uint32_t i = 0; i < j->apis.count; i++) gpu_calls_drop(j->progress[i].first);
+    gpu_calls_drop(j->call);
     details_file_close(&j->npu);
-    details_file_close(&j->gpu);
+    gpu_calls_close(j->gpu);
     text_table_release(&j->apis);
     memory_release(j->progress);
     memory_release(j->lone_rows);
@@ -576,8 +432,7 @@ struct status details_join_in_step(bool *in_step, struct comparison_output *out,
                            .out = out,
                            .other_names = other_names,
                            .in_step = true,
-                           .npu = DETAILS_FILE_NONE,
-                           .gpu = DETAILS_FILE_NONE };
+                           .npu = DETAILS_FILE_NONE };
     struct status status = join(&j);
     *in_step = j.in_step;
     release(&j);

@@ -207,6 +207,33 @@ class Recording(unittest.TestCase):
             self.assertEqual(bad, {})
             self.assertGreaterEqual(probe.records, 16)
 
+    def test_complex_tensors(self):
+        """They are judged like real ones: right results pass, a wrong one does not."""
+        for dtype in (torch.complex64, torch.complex128):
+            with Server() as server:
+                torch.manual_seed(5)
+                a, b = torch.randn(6, 6, dtype=dtype), torch.randn(6, 6, dtype=dtype)
+                wrong = torch.mul(a, b) * torch.tensor(1.5, dtype=dtype)
+                tensors = [torch_stream.taken(value) for value in (a, b, wrong)]
+                texts = [torch_stream.tensor_text(a, number) for number in range(3)]
+                entry = f'{{"input_args":[{texts[0]},{texts[1]}],"input_kwargs":{{}},"output":[{texts[2]}]}}'
+                with stream(server) as probe:
+                    torch.add(a, b, alpha=2)
+                    torch.matmul(a, b)
+                    torch.abs(a)
+                    torch.fft.fft(a)
+                    torch.view_as_real(a)
+                    torch.where(a.real > 0, a, b).sum()
+                    F.linear(a, b.conj())
+                    torch.randn(300, 300, dtype=dtype).t().exp()
+                    a.add_(b)
+                    probe.sender.put(torch_stream.Item("Torch.mul.7", entry, tensors, 0, 0), 60)
+                server.end()
+                verdicts = server.verdicts()
+                self.assertEqual(verdicts.pop("Torch.mul.7"), "error")
+                self.assertGreaterEqual(len(verdicts), 10)
+                self.assertEqual(set(verdicts.values()), {"pass"}, verdicts)
+
     def test_calls_inside_calls_are_not_recorded(self):
         with Server() as server:
             layer = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0)

@@ -1,19 +1,13 @@
 /* One word for a flag, two for an option with a value; a list is its option again for each value. */
 #include "cli/options_write.h"
+#include "core/growing.h"
 
 #include <string.h>
 
 static struct status add_word(struct option_words *words, struct arena *arena, const char *word)
 {
     if (!word) return status_no_memory(0);
-    if (words->count == words->room) {
-        size_t room = words->room ? 2 * words->room : 32;
-        const char **grown = arena_allocate_array(arena, room, sizeof *grown);
-        if (!grown) return status_no_memory(room * sizeof *grown);
-        if (words->count) memcpy(grown, words->items, words->count * sizeof *grown);
-        words->items = grown;
-        words->room = room;
-    }
+    TRY(array_make_room_in(arena, &words->items, &words->room, words->count, sizeof *words->items));
     words->items[words->count++] = word;
     return status_ok();
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "core/file.h"
+#include "core/growing.h"
 #include "core/memory.h"
 
 bool directory_exists(const char *path)
@@ -52,13 +53,7 @@ static int compare_names(const void *a, const void *b)
 
 static struct status add_name(struct directory_names *names, size_t *capacity, const char *name)
 {
-    if (names->count == *capacity) {
-        size_t wanted = *capacity ? 2 * *capacity : 64;
-        char **items = memory_resize(names->items, wanted * sizeof *items);
-        if (!items) return status_no_memory(wanted * sizeof *items);
-        names->items = items;
-        *capacity = wanted;
-    }
+    TRY(array_make_room(&names->items, capacity, names->count, sizeof *names->items));
     char *copy = memory_copy_string(name);
     if (!copy) return status_no_memory(strlen(name) + 1);
     names->items[names->count++] = copy;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/directory.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "formats/dump_internal.h"
 #include "formats/tensor_file.h"
@@ -81,19 +82,8 @@ void dump_mappings_release(struct dump_mappings *all)
 static struct status remember(struct dump_mappings *all, struct file_map map,
                               const struct arena *owner)
 {
-    struct status status = status_ok();
-
     (void)pthread_mutex_lock(&all->lock);
-    if (all->count == all->room) {
-        size_t room = all->room ? 2 * all->room : 64;
-        void *grown = memory_resize(all->items, room * sizeof *all->items);
-        if (grown) {
-            all->items = grown;
-            all->room = room;
-        } else {
-            status = status_no_memory(room * sizeof *all->items);
-        }
-    }
+    struct status status = array_make_room(&all->items, &all->room, all->count, sizeof *all->items);
     if (!status.code) all->items[all->count++] = (struct dump_mapping){ map, owner };
     (void)pthread_mutex_unlock(&all->lock);
     return status;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/directory.h"
+#include "core/growing.h"
 #include "core/memory.h"
 
 enum { DEPTH_MAX = 4, NAMES_MAX = 1000000, DUMPS_MAX = 1000000 };
@@ -49,14 +50,8 @@ static struct status add_place(struct walk *walk, const struct dump_place *place
     struct dump_tree *tree = walk->tree;
     if (tree->count == DUMPS_MAX)
         return status_error(STATUS_BAD_INPUT, "there are more than %d dumps", DUMPS_MAX);
-    if (tree->count == walk->room) {
-        size_t room = walk->room ? 2 * walk->room : 64;
-        struct dump_place *grown = arena_allocate_array(walk->arena, room, sizeof *grown);
-        if (!grown) return status_no_memory(room * sizeof *grown);
-        if (tree->count) memcpy(grown, tree->items, tree->count * sizeof *grown);
-        tree->items = grown;
-        walk->room = room;
-    }
+    TRY(array_make_room_in(walk->arena, &tree->items, &walk->room, tree->count,
+                           sizeof *tree->items));
     tree->items[tree->count++] = *place;
     return status_ok();
 }

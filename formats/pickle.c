@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/growing.h"
 
 struct machine {
     const unsigned char *at, *end;
@@ -35,14 +36,8 @@ static bool out_of_memory(struct machine *m) { return fail(m, pickle_no_memory);
 
 static bool append(struct machine *m, struct pickle_sequence *s, const struct pickle_value *value)
 {
-    if (s->count == s->room) {
-        size_t room = s->room ? 2 * s->room : 8;
-        struct pickle_value *items = arena_allocate_array(m->arena, room, sizeof *items);
-        if (!items) return out_of_memory(m);
-        if (s->count) memcpy(items, s->items, s->count * sizeof *items);
-        s->items = items;
-        s->room = room;
-    }
+    if (array_make_room_in(m->arena, &s->items, &s->room, s->count, sizeof *s->items).code)
+        return out_of_memory(m);
     s->items[s->count++] = *value;
     return true;
 }
@@ -74,14 +69,9 @@ static struct pickle_value *top(struct machine *m)
 
 static bool push_mark(struct machine *m)
 {
-    if (m->mark_count == m->mark_room) {
-        size_t room = m->mark_room ? 2 * m->mark_room : 8;
-        size_t *marks = arena_allocate_array(m->arena, room, sizeof *marks);
-        if (!marks) return out_of_memory(m);
-        if (m->mark_count) memcpy(marks, m->marks, m->mark_count * sizeof *marks);
-        m->marks = marks;
-        m->mark_room = room;
-    }
+    if (array_make_room_in(m->arena, &m->marks, &m->mark_room, m->mark_count, sizeof *m->marks)
+            .code)
+        return out_of_memory(m);
     m->marks[m->mark_count++] = m->stack.count;
     return true;
 }

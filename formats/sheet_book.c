@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_pool.h"
 #include "formats/sheet_internal.h"
@@ -189,13 +190,8 @@ static void collect_text(void *context, struct xml_part *part, unsigned code, co
 static struct status add_string(struct sheet_parts *parts)
 {
     struct sheet_book *book = parts->book;
-    if (book->n_strings == book->string_room) {
-        size_t room = book->string_room ? 2 * book->string_room : 256;
-        struct csv_text *strings = memory_resize(book->strings, room * sizeof *strings);
-        if (!strings) return status_no_memory(room * sizeof *strings);
-        book->strings = strings;
-        book->string_room = room;
-    }
+    TRY(array_make_room(&book->strings, &book->string_room, book->n_strings,
+                        sizeof *book->strings));
     size_t length = parts->text.length ? sheet_decode(parts->text.data, parts->text.length) : 0;
     const char *text = text_pool_copy(&parts->texts, length ? parts->text.data : "", length);
     if (!text) return status_no_memory(length);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_table.h"
 #include "formats/csv.h"
@@ -14,7 +15,7 @@ struct stacks {
     bool is_mapped; /* `map` is ours to unmap */
     struct text_table names;
     size_t *frames; /* by name: where in the map the array begins */
-    uint32_t room;
+    size_t room;
     struct csv_buffer text;
 };
 
@@ -28,13 +29,7 @@ static struct status add_name(struct stacks *stacks, const struct json_slice *na
     size_t length = name->bytes;
     if (name->escaped) length = json_slice_decode_into(stacks->text.data, name);
     TRY(text_table_add(&number, NULL, &stacks->names, stacks->text.data, length));
-    if (number >= stacks->room) {
-        uint32_t room = stacks->room ? 2 * stacks->room : 1024;
-        size_t *grown = memory_resize(stacks->frames, room * sizeof *grown);
-        if (!grown) return status_no_memory(room * sizeof *grown);
-        stacks->frames = grown;
-        stacks->room = room;
-    }
+    TRY(array_make_room(&stacks->frames, &stacks->room, number, sizeof *stacks->frames));
     stacks->frames[number] = frames;
     return status_ok();
 }

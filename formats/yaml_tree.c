@@ -13,6 +13,7 @@
 
 #include "core/checked.h"
 #include "core/file.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_pool.h"
 
@@ -98,14 +99,8 @@ static struct yaml_node *node_new(struct builder *builder, enum yaml_kind kind,
 
 static struct status push(struct builder *builder, const struct yaml_node *node)
 {
-    if (builder->stacked == builder->stack_room) {
-        size_t room = builder->stack_room ? 2 * builder->stack_room : 64;
-        const struct yaml_node **stack =
-            memory_resize(builder->stack, room * sizeof *builder->stack);
-        if (!stack) return status_no_memory(room * sizeof *stack);
-        builder->stack = stack;
-        builder->stack_room = room;
-    }
+    TRY(array_make_room(&builder->stack, &builder->stack_room, builder->stacked,
+                        sizeof *builder->stack));
     builder->stack[builder->stacked++] = node;
     return status_ok();
 }

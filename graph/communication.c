@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/shortest.h"
 #include "formats/json_write.h"
@@ -101,18 +102,6 @@ struct communications {
     struct communication_side side[2]; /* NPU, Bench */
 };
 
-static struct status make_room(void *array, size_t *room, size_t count, size_t size)
-{
-    void **items = array;
-    if (count < *room) return status_ok();
-    size_t more = *room ? 2 * *room : 64;
-    void *grown = memory_resize(*items, more * size);
-    if (!grown) return status_no_memory(more * size);
-    *items = grown;
-    *room = more;
-    return status_ok();
-}
-
 struct status communications_create(struct communications **out)
 {
     struct communications *all = memory_allocate_zeroed(1, sizeof *all);
@@ -197,7 +186,7 @@ static struct status count_in_series(uint32_t *number, struct collecting *c)
     uint32_t series;
     bool added;
     TRY(text_table_add(&series, &added, &to->series, c->key.data, c->key.length));
-    TRY(make_room(&to->counts, &to->count_room, series, sizeof *to->counts));
+    TRY(array_make_room(&to->counts, &to->count_room, series, sizeof *to->counts));
     if (added) to->counts[series] = 0;
     *number = to->counts[series]++;
     return status_ok();
@@ -212,7 +201,7 @@ static struct status add_operation(struct collecting *c, const struct operation 
     bool added;
     TRY(text_table_add(&number, &added, &to->keys, c->key.data, c->key.length));
     if (!added) return status_ok();
-    TRY(make_room(&to->operations, &to->operation_room, number, sizeof *to->operations));
+    TRY(array_make_room(&to->operations, &to->operation_room, number, sizeof *to->operations));
     to->operations[number] = *operation;
     to->operations[number].first_link = to->operations[number].last_link = LINK_END;
     to->calls[operation->call].count++;
@@ -339,7 +328,7 @@ static struct status start_call(struct collecting *c, uint32_t node)
     TRY(print(&c->key, "%u ", c->rank));
     TRY(csv_append_bytes(&c->key, name.text, name.length));
     TRY(text_table_add(&number, NULL, &to->names, c->key.data, c->key.length));
-    TRY(make_room(&to->calls, &to->call_room, number, sizeof *to->calls));
+    TRY(array_make_room(&to->calls, &to->call_room, number, sizeof *to->calls));
     TRY(index_text(c, node));
     to->calls[number] = (struct call){ .rank = c->rank, .first = to->keys.count };
     return add_text(&to->calls[number].index, to, &c->text);
@@ -423,7 +412,7 @@ static struct status add_link(struct communication_side *s, uint32_t from, uint3
                               enum traffic traffic)
 {
     struct operation *o = &s->operations[from];
-    TRY(make_room(&s->links, &s->link_room, s->n_links, sizeof *s->links));
+    TRY(array_make_room(&s->links, &s->link_room, s->n_links, sizeof *s->links));
     s->links[s->n_links] = (struct link){ to, LINK_END, traffic };
     if (o->last_link == LINK_END) o->first_link = s->n_links;
     else s->links[o->last_link].next = s->n_links;

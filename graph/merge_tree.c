@@ -7,20 +7,10 @@
 
 #include "compare/dumps/statistics.h"
 #include "core/dtype.h"
+#include "core/growing.h"
 #include "core/memory.h"
 
 /* ---- nodes ------------------------------------------------------------------------------------- */
-
-static struct status grow(void **items, size_t *room, size_t count, size_t size)
-{
-    if (count < *room) return status_ok();
-    size_t more = count < 512 ? 1024 : 2 * count;
-    void *grown = memory_resize(*items, more * size);
-    if (!grown) return status_no_memory(more * size);
-    *items = grown;
-    *room = more;
-    return status_ok();
-}
 
 /* The key of a name of a rank; its length, 0 when it does not fit. */
 static size_t make_key(char key[NAME_BUFFER + 16], uint32_t rank, struct name_slice name)
@@ -37,9 +27,7 @@ static struct status add_node(uint32_t *node, struct merge_forest *f, uint32_t r
     char key[NAME_BUFFER + 16];
     size_t length = make_key(key, rank, name);
     TRY(model_add(node, &f->tree, key, length));
-    void *nodes = f->nodes;
-    TRY(grow(&nodes, &f->node_room, *node, sizeof *f->nodes));
-    f->nodes = nodes;
+    TRY(array_make_room(&f->nodes, &f->node_room, *node, sizeof *f->nodes));
     f->nodes[*node] = (struct merge_node){ .rank = rank,
                                            .origin = NODE_NONE,
                                            .inputs = *node,
@@ -155,9 +143,8 @@ struct status merge_add_note(struct merge_forest *forest, uint32_t node, const c
                              size_t length)
 {
     struct merge_node *n = &forest->nodes[node];
-    void *notes = forest->notes;
-    TRY(grow(&notes, &forest->note_room, forest->n_notes, sizeof *forest->notes));
-    forest->notes = notes;
+    TRY(array_make_room(&forest->notes, &forest->note_room, forest->n_notes,
+                        sizeof *forest->notes));
     uint32_t number = (uint32_t)forest->n_notes;
     forest->notes[number].next = NOTE_END;
     TRY(text_table_add(&forest->notes[number].text, NULL, &forest->names, text, length));

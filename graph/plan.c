@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "core/file.h"
+#include "core/growing.h"
 #include "core/memory.h"
 
 /* ---- what a folder holds ------------------------------------------------------------------------ */
@@ -54,13 +55,7 @@ static bool read_numbered(struct numbered *out, const char *name, const char *pr
 
 static struct status add_item(struct listing *list, struct numbered item)
 {
-    if (list->count == list->room) {
-        size_t room = list->room ? 2 * list->room : 64;
-        void *items = memory_resize(list->items, room * sizeof *list->items);
-        if (!items) return status_no_memory(room * sizeof *list->items);
-        list->items = items;
-        list->room = room;
-    }
+    TRY(array_make_room(&list->items, &list->room, list->count, sizeof *list->items));
     list->items[list->count++] = item;
     return status_ok();
 }
@@ -148,13 +143,7 @@ static struct status join_path(char path[PATH_MAX], const char *folder, const ch
 static struct status add_task(struct graph_plan *plan, const char *npu, const char *bench,
                               unsigned step, unsigned rank)
 {
-    if (plan->count == plan->room) {
-        size_t room = plan->room ? 2 * plan->room : 16;
-        void *tasks = memory_resize(plan->tasks, room * sizeof *plan->tasks);
-        if (!tasks) return status_no_memory(room * sizeof *plan->tasks);
-        plan->tasks = tasks;
-        plan->room = room;
-    }
+    TRY(array_make_room(&plan->tasks, &plan->room, plan->count, sizeof *plan->tasks));
     struct graph_task *task = &plan->tasks[plan->count++];
     *task = (struct graph_task){ .npu = memory_copy_string(npu), .step = step, .rank = rank };
     if (bench) task->bench = memory_copy_string(bench);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 #include "pages/json_out.h"
 
@@ -135,13 +136,8 @@ struct status columns_put_text(struct columns *columns, size_t at, struct csv_te
 
 static struct status note_block(struct column *column, struct block_note note)
 {
-    if (column->n_blocks == column->block_capacity) {
-        size_t capacity = column->block_capacity ? 2 * column->block_capacity : 16;
-        struct block_note *blocks = memory_resize(column->blocks, capacity * sizeof *blocks);
-        if (!blocks) return status_no_memory(capacity * sizeof *blocks);
-        column->blocks = blocks;
-        column->block_capacity = capacity;
-    }
+    TRY(array_make_room(&column->blocks, &column->block_capacity, column->n_blocks,
+                        sizeof *column->blocks));
     column->blocks[column->n_blocks++] = note;
     return status_ok();
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_table.h"
 #include "results/verdict_file.h"
@@ -26,14 +27,7 @@ static struct status note_row(void *context, const struct verdict_row *row)
     uint32_t number;
 
     TRY(text_table_add(&number, NULL, &c->names, row->name.bytes, row->name.length));
-    if (number >= c->capacity) {
-        size_t capacity = c->capacity ? 2 * c->capacity : 1024;
-        struct seen *seen = memory_resize(c->seen, capacity * sizeof *seen);
-        if (!seen) return status_no_memory(capacity * sizeof *seen);
-        memset(seen + c->capacity, 0, (capacity - c->capacity) * sizeof *seen);
-        c->seen = seen;
-        c->capacity = capacity;
-    }
+    TRY(array_make_zeroed_room(&c->seen, &c->capacity, number, sizeof *c->seen));
     unsigned char bit = (unsigned char)(1u << row->verdict);
     if (c->reading_old) c->seen[number].old |= bit;
     else c->seen[number].new |= bit;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 
 struct status call_seconds_add(struct call_seconds *all, const char *name, double seconds)
@@ -11,13 +12,7 @@ struct status call_seconds_add(struct call_seconds *all, const char *name, doubl
     uint32_t number;
     if (!all->names.slots) TRY(text_table_create(&all->names));
     TRY(text_table_add(&number, NULL, &all->names, name, strlen(name)));
-    if (number >= all->capacity) {
-        size_t capacity = all->capacity ? 2 * all->capacity : 256;
-        double *grown = memory_resize(all->seconds, capacity * sizeof *grown);
-        if (!grown) return status_no_memory(capacity * sizeof *grown);
-        all->seconds = grown;
-        all->capacity = capacity;
-    }
+    TRY(array_make_room(&all->seconds, &all->capacity, number, sizeof *all->seconds));
     all->seconds[number] = seconds;
     return status_ok();
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 #include "report/xml_text.h"
 #include "results/details_file.h"
@@ -23,20 +24,6 @@ struct reading {
     size_t capacity;
 };
 
-/* Make room for one more item of `bytes` in an array, the new ones all zeros. */
-static struct status make_room(void *array, size_t *capacity, size_t needed, size_t bytes)
-{
-    void **items = array;
-    if (needed < *capacity) return status_ok();
-    size_t more = *capacity ? 2 * *capacity : 256;
-    char *grown = memory_resize(*items, more * bytes);
-    if (!grown) return status_no_memory(more * bytes);
-    memset(grown + *capacity * bytes, 0, (more - *capacity) * bytes);
-    *items = grown;
-    *capacity = more;
-    return status_ok();
-}
-
 /* ---- evidence --------------------------------------------------------------------------- */
 
 static void append_line(struct text_out *out, const char *before, struct csv_text text)
@@ -53,7 +40,7 @@ static struct status add_story(struct reading *r, struct csv_text row,
     uint32_t number;
     if (!told->sentence.length) return status_ok();
     TRY(text_table_add(&number, NULL, &r->names, row.bytes, row.length));
-    TRY(make_room(&r->stories, &r->capacity, number, sizeof *r->stories));
+    TRY(array_make_zeroed_room(&r->stories, &r->capacity, number, sizeof *r->stories));
     struct story *story = &r->stories[number];
     if (story->sentence) return status_ok();
     story->sentence = memory_copy_bytes(told->sentence.bytes, told->sentence.length);
@@ -116,7 +103,7 @@ static struct status find_case(struct junit_case **out, struct junit_cases *case
     if (split)
         key.length = name.full_name.length + strlen(name.backward ? ".backward" : ".forward");
     TRY(text_table_add(&number, NULL, &cases->names, key.bytes, key.length));
-    TRY(make_room(&cases->items, &cases->capacity, number, sizeof *cases->items));
+    TRY(array_make_zeroed_room(&cases->items, &cases->capacity, number, sizeof *cases->items));
     *out = &cases->items[number];
     (*out)->call_length = split ? name.full_name.length : 0;
     (*out)->backward = split && name.backward;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/quantity.h"
 #include "formats/text_out.h"
@@ -33,14 +34,8 @@ static size_t api_length(const char *call)
 /* Room for one more API: what is in the table has a place, whatever fails. */
 static struct status make_room(struct summary *summary)
 {
-    if (summary->api_names.count < summary->api_capacity) return status_ok();
-    size_t capacity = summary->api_capacity ? 2 * summary->api_capacity : 64;
-    struct api_summary *apis = memory_resize(summary->apis, capacity * sizeof *apis);
-    if (!apis) return status_no_memory(capacity * sizeof *apis);
-    memset(apis + summary->api_capacity, 0, (capacity - summary->api_capacity) * sizeof *apis);
-    summary->apis = apis;
-    summary->api_capacity = capacity;
-    return status_ok();
+    return array_make_zeroed_room(&summary->apis, &summary->api_capacity, summary->api_names.count,
+                                  sizeof *summary->apis);
 }
 
 static struct status find_api(struct api_summary **out, struct summary *summary, const char *call)

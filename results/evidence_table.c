@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_table.h"
 #include "formats/json.h"
@@ -114,17 +115,6 @@ static bool read_line(struct line_facts *facts, const struct text_line *line,
 
 /* ---- the table -------------------------------------------------------------------------------- */
 
-static struct status grow(struct evidence_table *table, uint32_t number)
-{
-    if (number < table->capacity) return status_ok();
-    size_t larger = table->capacity ? 2 * table->capacity : 1024;
-    struct row_evidence *rows = memory_resize(table->rows, larger * sizeof *rows);
-    if (!rows) return status_no_memory(larger * sizeof *rows);
-    table->rows = rows;
-    table->capacity = larger;
-    return status_ok();
-}
-
 static struct status keep(struct evidence_table *table, const struct line_facts *facts)
 {
     uint32_t number;
@@ -132,7 +122,7 @@ static struct status keep(struct evidence_table *table, const struct line_facts 
     TRY(facts->status);
     TRY(text_table_add(&number, &added, &table->names, facts->name, facts->name_length));
     if (!added) return status_ok();
-    TRY(grow(table, number));
+    TRY(array_make_room(&table->rows, &table->capacity, number, sizeof *table->rows));
     struct evidence_limit *limits =
         arena_allocate_array(&table->arena, facts->count, sizeof *limits);
     if (!limits) return status_no_memory(facts->count * sizeof *limits);

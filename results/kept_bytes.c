@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 
 struct status kept_bytes_add(struct kept_bytes *kept, uint64_t begin, uint64_t end)
@@ -14,13 +15,7 @@ struct status kept_bytes_add(struct kept_bytes *kept, uint64_t begin, uint64_t e
         kept->items[kept->count - 1].end = end;
         return status_ok();
     }
-    if (kept->count == kept->capacity) {
-        size_t capacity = kept->capacity ? 2 * kept->capacity : 16;
-        struct byte_range *items = memory_resize(kept->items, capacity * sizeof *items);
-        if (!items) return status_no_memory(capacity * sizeof *items);
-        kept->items = items;
-        kept->capacity = capacity;
-    }
+    TRY(array_make_room(&kept->items, &kept->capacity, kept->count, sizeof *kept->items));
     kept->items[kept->count++] = (struct byte_range){ begin, end };
     return status_ok();
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 #include "results/row_sentence.h"
 
@@ -48,13 +49,8 @@ struct status case_outcome_note(struct case_outcome *outcome, const struct judge
 
 struct status case_outcome_note_read(struct case_outcome *outcome, const struct row_read *row)
 {
-    if (outcome->n_notes == outcome->notes_capacity) {
-        size_t capacity = outcome->notes_capacity ? 2 * outcome->notes_capacity : 4;
-        struct row_note *notes = memory_resize(outcome->notes, capacity * sizeof *notes);
-        if (!notes) return status_no_memory(capacity * sizeof *notes);
-        outcome->notes = notes;
-        outcome->notes_capacity = capacity;
-    }
+    TRY(array_make_room(&outcome->notes, &outcome->notes_capacity, outcome->n_notes,
+                        sizeof *outcome->notes));
     struct row_note *note = &outcome->notes[outcome->n_notes++];
     *note = (struct row_note){
         .verdict = row->verdict,

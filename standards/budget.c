@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/log_gamma.h"
 #include "core/memory.h"
 #include "core/text_table.h"
@@ -77,13 +78,7 @@ static struct status take_entry(struct budget_entry **out, bool *added, struct b
     char *joined = join(&budget->arena, key);
     if (!joined) return status_no_memory(0);
     TRY(text_table_add(&number, added, &budget->keys, joined, strlen(joined)));
-    if (number >= budget->capacity) {
-        size_t larger = budget->capacity ? 2 * budget->capacity : 64;
-        struct budget_entry *entries = memory_resize(budget->entries, larger * sizeof *entries);
-        if (!entries) return status_no_memory(larger * sizeof *entries);
-        budget->entries = entries;
-        budget->capacity = larger;
-    }
+    TRY(array_make_room(&budget->entries, &budget->capacity, number, sizeof *budget->entries));
     *out = &budget->entries[number];
     if (!*added) return status_ok();
     memset(*out, 0, sizeof **out);

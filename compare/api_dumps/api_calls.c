@@ -9,6 +9,7 @@
 
 #include "core/checked.h"
 #include "core/directory.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_pool.h"
 #include "formats/csv.h"
@@ -134,22 +135,11 @@ static bool split_name(struct data_name *out, const char *text, size_t length)
 
 /* ---- calls ------------------------------------------------------------------------------ */
 
-static struct status grow(void **items, size_t *room, size_t count, size_t bytes)
-{
-    if (count < *room) return status_ok();
-    size_t wanted = *room ? 2 * *room : 16;
-    void *resized = memory_resize(*items, wanted * bytes);
-    if (!resized) return status_no_memory(wanted * bytes);
-    *items = resized;
-    *room = wanted;
-    return status_ok();
-}
-
 static struct status begin_step(struct calls_reader *reader)
 {
     struct api_calls *calls = reader->calls;
 
-    TRY(grow((void **)&calls->steps, &calls->steps_room, calls->n_steps, sizeof *calls->steps));
+    TRY(array_make_room(&calls->steps, &calls->steps_room, calls->n_steps, sizeof *calls->steps));
     reader->step = &calls->steps[calls->n_steps++];
     *reader->step = (struct api_step){ 0 };
     reader->in_backward = false;
@@ -175,20 +165,14 @@ static struct status add_call(struct calls_reader *reader, const struct data_nam
     struct api_step *step = reader->step;
     uint32_t number;
 
-    TRY(grow((void **)&step->calls, &step->room, step->count, sizeof *step->calls));
+    TRY(array_make_room(&step->calls, &step->room, step->count, sizeof *step->calls));
     struct api_call *call = &step->calls[step->count];
     *call = (struct api_call){ .is_layer = name->is_layer, .kind = kind_of(name) };
     call->shown = text_pool_copy(&reader->texts, text, name->shown_length);
     call->name = text_pool_copy(&reader->texts, name->name, name->name_length);
     if (!call->shown || !call->name) return status_no_memory(0);
     TRY(text_table_add(&number, NULL, &reader->known, text, name->shown_length));
-    if (number >= reader->by_name_room) {
-        size_t room = reader->by_name_room ? 2 * reader->by_name_room : 256;
-        size_t *by_name = memory_resize(reader->by_name, room * sizeof *by_name);
-        if (!by_name) return status_no_memory(room * sizeof *by_name);
-        reader->by_name = by_name;
-        reader->by_name_room = room;
-    }
+    TRY(array_make_room(&reader->by_name, &reader->by_name_room, number, sizeof *reader->by_name));
     reader->by_name[number] = step->count++;
     return status_ok();
 }
@@ -321,7 +305,7 @@ static struct status take_line(struct calls_reader *reader, const char *text, si
     data.j = name.j;
     TRY(number_shape(reader, &data, shape));
     struct api_data_list *list = &call->data[name.section];
-    TRY(grow((void **)&list->items, &list->room, list->count, sizeof *list->items));
+    TRY(array_make_room(&list->items, &list->room, list->count, sizeof *list->items));
     list->items[list->count++] = data;
     return status_ok();
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compare/api_dumps/align.h"
+#include "core/growing.h"
 #include "core/memory.h"
 
 #define NONE SIZE_MAX
@@ -33,13 +34,8 @@ struct matching {
 static struct status push_range(struct matching *matching, struct range range)
 {
     if (range.origin == range.origin_end || range.target == range.target_end) return status_ok();
-    if (matching->n_ranges == matching->ranges_room) {
-        size_t room = matching->ranges_room ? 2 * matching->ranges_room : 64;
-        struct range *ranges = memory_resize(matching->ranges, room * sizeof *ranges);
-        if (!ranges) return status_no_memory(room * sizeof *ranges);
-        matching->ranges = ranges;
-        matching->ranges_room = room;
-    }
+    TRY(array_make_room(&matching->ranges, &matching->ranges_room, matching->n_ranges,
+                        sizeof *matching->ranges));
     matching->ranges[matching->n_ranges++] = range;
     return status_ok();
 }

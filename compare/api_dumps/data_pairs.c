@@ -2,6 +2,7 @@
 #include "compare/api_dumps/data_pairs.h"
 
 #include "compare/api_dumps/align.h"
+#include "core/growing.h"
 #include "core/memory.h"
 
 /* The calls of one side of a group. */
@@ -22,13 +23,7 @@ static struct status add_pair(struct pairing *pairing, const struct api_data *or
     struct data_pairs *out = pairing->out;
 
     if (pairing->options.ignore_unmatched && (!origin || !target)) return status_ok();
-    if (out->count == out->room) {
-        size_t room = out->room ? 2 * out->room : 256;
-        struct data_pair *items = memory_resize(out->items, room * sizeof *items);
-        if (!items) return status_no_memory(room * sizeof *items);
-        out->items = items;
-        out->room = room;
-    }
+    TRY(array_make_room(&out->items, &out->room, out->count, sizeof *out->items));
     out->items[out->count++] = (struct data_pair){ origin, target };
     return status_ok();
 }

@@ -3,17 +3,12 @@
 
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 
 struct status flow_table_add(struct flow_table *table, const char *const *cells)
 {
-    if (table->n_rows == table->room) {
-        size_t room = table->room ? 2 * table->room : 256;
-        void *rows = memory_resize(table->rows, room * sizeof *table->rows);
-        if (!rows) return status_no_memory(room * sizeof *table->rows);
-        table->rows = rows;
-        table->room = room;
-    }
+    TRY(array_make_room(&table->rows, &table->room, table->n_rows, sizeof *table->rows));
     memcpy(table->rows[table->n_rows++], cells, table->n_columns * sizeof *cells);
     return status_ok();
 }

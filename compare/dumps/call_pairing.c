@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compare/dumps/queue_match.h"
+#include "core/growing.h"
 #include "core/memory.h"
 
 struct variant {
@@ -20,7 +21,7 @@ struct call_matching {
     bool fuzzy;
     struct text_table groups, variant_texts;
     struct variant *variants;
-    uint32_t room;
+    size_t room;
     uint32_t *first_of_group;
     uint32_t *npu, *bench; /* by entry: its variant */
     struct csv_buffer text;
@@ -66,17 +67,6 @@ static struct status append_row(struct call_matching *m, const struct dump_rows 
 
 /* ---- variants --------------------------------------------------------------------------- */
 
-static struct status make_room(struct call_matching *m, uint32_t variant)
-{
-    if (variant < m->room) return status_ok();
-    uint32_t room = m->room ? 2 * m->room : 1024;
-    struct variant *grown = memory_resize(m->variants, room * sizeof *grown);
-    if (!grown) return status_no_memory(room * sizeof *grown);
-    m->variants = grown;
-    m->room = room;
-    return status_ok();
-}
-
 static struct status find_variant(uint32_t *out, struct call_matching *m,
                                   const struct dump_rows *dump, uint32_t entry)
 {
@@ -92,7 +82,7 @@ static struct status find_variant(uint32_t *out, struct call_matching *m,
         if (row_has_structure(at)) TRY(append_line(&m->text, dump_text(dump, at->dtype)));
     TRY(text_table_add(out, NULL, &m->variant_texts, m->text.data, m->text.length));
     if (m->variant_texts.count == before) return status_ok();
-    TRY(make_room(m, *out));
+    TRY(array_make_room(&m->variants, &m->room, *out, sizeof *m->variants));
     m->variants[*out] = (struct variant){ group, ITEM_NONE, dump, entry };
     return status_ok();
 }

@@ -10,6 +10,7 @@
 
 #include "compare/dumps/python_text.h"
 #include "core/file.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/shortest.h"
 #include "formats/json.h"
@@ -17,7 +18,6 @@
 enum {
     NAME_LIMIT = 1024,      /* of an entry and of what stands behind it: they become cells */
     FORGET_BYTES = 4 << 20, /* walked pages are given back in steps of this */
-    FIRST_ROOM = 4096,
 };
 
 static const char debug_file[] = "debug.json";
@@ -402,18 +402,12 @@ static struct status name_row(struct dump_row *row, struct reading *r, const str
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-/* Room for one more element of an array; arrays double. */
-static struct status make_room(void **array, uint32_t *room, uint32_t count, size_t size)
+/* Room for one more of `count` elements, which are numbered by 32 bits. */
+static struct status make_room(void *items, size_t *room, uint32_t count, size_t bytes)
 {
-    if (count < *room) return status_ok();
-    if (*room > UINT32_MAX / 4)
-        return status_error(STATUS_BAD_INPUT, "a dump of more than %u rows", *room);
-    uint32_t more = *room ? *room * 2 : FIRST_ROOM;
-    void *grown = memory_resize(*array, more * size);
-    if (!grown) return status_no_memory(more * size);
-    *array = grown;
-    *room = more;
-    return status_ok();
+    if (count > UINT32_MAX / 4)
+        return status_error(STATUS_BAD_INPUT, "a dump of more than %u rows", count);
+    return array_make_room(items, room, count, bytes);
 }
 
 /* The row of a leaf, whose record begins at `place`; of null without one. */
@@ -426,8 +420,8 @@ static struct status add_row(struct reading *r, const struct leaf *leaf, uint64_
                             .section = r->section & 3,
                             .fault = r->entry_is_formula ? FAULT_FORMULA_NAME : FAULT_NONE };
 
-    TRY(make_room((void **)&dump->rows, &dump->row_room, dump->n_rows, sizeof *dump->rows));
-    TRY(make_room((void **)&dump->places, &dump->place_room, dump->n_rows, sizeof *dump->places));
+    TRY(make_room(&dump->rows, &dump->row_room, dump->n_rows, sizeof *dump->rows));
+    TRY(make_room(&dump->places, &dump->place_room, dump->n_rows, sizeof *dump->places));
     if (!leaf) {
         row.is_null = true;
         row.dtype = row.shape = r->texts_none;
@@ -650,8 +644,7 @@ static struct status add_entry(struct reading *r, const struct json_slice *key)
 {
     struct dump_rows *dump = r->dump;
 
-    TRY(make_room((void **)&dump->entries, &dump->entry_room, dump->n_entries,
-                  sizeof *dump->entries));
+    TRY(make_room(&dump->entries, &dump->entry_room, dump->n_entries, sizeof *dump->entries));
     if (key->bytes > NAME_LIMIT || !key->bytes) {
         (void)json_fail(&r->json, key->text, "the name of an entry has 1 to 1024 bytes");
         return status_ok();

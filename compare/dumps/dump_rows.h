@@ -104,10 +104,12 @@ struct dump_rows {
     struct text_table names; /* of entries */
     struct text_table texts;
     struct dump_entry *entries;
-    uint32_t n_entries, entry_room;
+    uint32_t n_entries;
+    size_t entry_room;
     struct dump_row *rows;
     uint64_t *places; /* by row: the byte of the file where its record begins; PLACE_NONE */
-    uint32_t n_rows, row_room, place_room;
+    uint32_t n_rows;
+    size_t row_room, place_room;
 };
 #define PLACE_NONE UINT64_MAX
 

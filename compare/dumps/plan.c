@@ -8,6 +8,7 @@
 
 #include "core/directory.h"
 #include "core/file.h"
+#include "core/growing.h"
 #include "core/memory.h"
 
 enum { NAMES_MAX = 65536, MIXED_DEPTH = 1 };
@@ -58,17 +59,12 @@ static struct status add_job(struct dump_plan *plan, char *npu_path, char *bench
                             .is_debug = is_debug };
     bool complete = job.npu_path && job.bench_path && job.folder && job.suffix;
 
-    if (complete && plan->count == plan->room) {
-        size_t room = plan->room ? 2 * plan->room : 16;
-        struct dump_job *grown = memory_resize(plan->jobs, room * sizeof *grown);
-        if (grown) {
-            plan->jobs = grown;
-            plan->room = room;
-        }
-    }
-    if (!complete || plan->count == plan->room) {
+    struct status status = status_no_memory(0);
+    if (complete)
+        status = array_make_room(&plan->jobs, &plan->room, plan->count, sizeof *plan->jobs);
+    if (status.code) {
         release_job(&job);
-        return status_no_memory(0);
+        return status;
     }
     plan->jobs[plan->count++] = job;
     return status_ok();

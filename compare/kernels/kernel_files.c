@@ -9,23 +9,13 @@
 #include <string.h>
 
 #include "core/directory.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_pool.h"
 #include "core/text_table.h"
 #include "formats/csv.h"
 
 enum { MAX_NAMES = 1 << 22, MAX_DEPTH = 16, MAX_KEY = 4096 };
-
-static struct status grow(void **items, size_t *room, size_t count, size_t bytes)
-{
-    if (count < *room) return status_ok();
-    size_t wanted = *room ? 2 * *room : 64;
-    void *resized = memory_resize(*items, wanted * bytes);
-    if (!resized) return status_no_memory(wanted * bytes);
-    *items = resized;
-    *room = wanted;
-    return status_ok();
-}
 
 /* ---- folders ---------------------------------------------------------------------------- */
 
@@ -90,7 +80,7 @@ static struct status add_folder(struct kernel_folders *out, const char *path,
     struct kernel_folder folder = { .path = path, .kind = kind_of(names) };
     if (folder.kind == KERNEL_NOTHING || !place_of(&folder.rank, &folder.step, path))
         return status_ok();
-    TRY(grow((void **)&out->items, &out->room, out->count, sizeof *out->items));
+    TRY(array_make_room(&out->items, &out->room, out->count, sizeof *out->items));
     out->items[out->count++] = folder;
     return status_ok();
 }
@@ -205,7 +195,7 @@ struct list_reader {
 static struct status add_data(struct list_reader *reader, const struct kernel_data *data)
 {
     struct kernel_list *out = reader->out;
-    TRY(grow((void **)&out->items, &out->room, out->count, sizeof *out->items));
+    TRY(array_make_room(&out->items, &out->room, out->count, sizeof *out->items));
     out->items[out->count++] = *data;
     return status_ok();
 }
@@ -247,7 +237,7 @@ static struct status take_translation(struct list_reader *reader, const struct c
     (void)context;
     if (row->number == 1 || row->count < 2) return status_ok();
     TRY(text_table_add(&number, NULL, &reader->stored, row->cells[0].bytes, row->cells[0].length));
-    TRY(grow((void **)&reader->real, &reader->real_room, number, sizeof *reader->real));
+    TRY(array_make_room(&reader->real, &reader->real_room, number, sizeof *reader->real));
     return pool_text(&reader->real[number], reader, row->cells[1]);
 }
 

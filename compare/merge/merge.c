@@ -8,6 +8,7 @@
 #include "compare/merge/rank_files.h"
 #include "compare/merge/rank_rows.h"
 #include "core/arena.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_table.h"
 #include "formats/table_file.h"
@@ -141,13 +142,8 @@ static struct status reserve_name(struct merging *merging, uint32_t number)
 
 static struct status add_row(struct merging *merging, const struct rank_row *row)
 {
-    if (merging->n_rows == merging->rows_room) {
-        size_t room = merging->rows_room ? 2 * merging->rows_room : 256;
-        struct merged_row *rows = memory_resize(merging->rows, room * sizeof *rows);
-        if (!rows) return status_no_memory(room * sizeof *rows);
-        merging->rows = rows;
-        merging->rows_room = room;
-    }
+    TRY(array_make_room(&merging->rows, &merging->rows_room, merging->n_rows,
+                        sizeof *merging->rows));
     merging->rows[merging->n_rows++] =
         (struct merged_row){ row->name, row->length, row->api, NO_ROW };
     return status_ok();

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/shortest.h"
 #include "core/text_pool.h"
@@ -199,17 +200,6 @@ static struct status copy_value(struct table_cell *out, struct rank_reader *read
     return status_ok();
 }
 
-static struct status reserve_row(struct rank_rows *rows)
-{
-    if (rows->count < rows->room) return status_ok();
-    size_t room = rows->room ? 2 * rows->room : 256;
-    struct rank_row *items = memory_resize(rows->items, room * sizeof *items);
-    if (!items) return status_no_memory(room * sizeof *items);
-    rows->items = items;
-    rows->room = room;
-    return status_ok();
-}
-
 static struct status take_row(struct rank_reader *reader, const struct sheet_row *row)
 {
     const struct sheet_cell *name = cell_at(row, reader->places.name);
@@ -218,7 +208,8 @@ static struct status take_row(struct rank_reader *reader, const struct sheet_row
     struct table_cell name_text;
 
     if (api == reader->config->n_apis) return status_ok();
-    TRY(reserve_row(reader->rows));
+    TRY(array_make_room(&reader->rows->items, &reader->rows->room, reader->rows->count,
+                        sizeof *reader->rows->items));
     struct table_cell *cells = arena_allocate_array(&reader->rows->arena, count, sizeof *cells);
     if (!cells) return status_no_memory(count * sizeof *cells);
     TRY(copy_text(&name_text, reader, name->text, name->length));

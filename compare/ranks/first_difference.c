@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "core/file.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_table.h"
 #include "core/whole_file.h"
@@ -17,13 +18,7 @@
 
 static struct status add_found(struct found_entries *out, size_t rank, size_t entry)
 {
-    if (out->count == out->room) {
-        size_t room = out->room ? 2 * out->room : 16;
-        struct found_entry *items = memory_resize(out->items, room * sizeof *items);
-        if (!items) return status_no_memory(room * sizeof *items);
-        out->items = items;
-        out->room = room;
-    }
+    TRY(array_make_room(&out->items, &out->room, out->count, sizeof *out->items));
     out->items[out->count++] = (struct found_entry){ rank, entry };
     return status_ok();
 }

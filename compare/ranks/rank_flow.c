@@ -10,6 +10,7 @@
 
 #include "compare/dumps/columns.h"
 #include "compare/dumps/statistics.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/shortest.h"
 #include "core/text_pool.h"
@@ -245,14 +246,7 @@ static struct status channel_of(const char **out, struct flow_maker *maker,
     *out = NULL;
     if (!name_channel(channel, sizeof channel, maker, entry, name)) return status_ok();
     TRY(text_table_add(&number, NULL, &maker->channels, channel, strlen(channel)));
-    if (number >= maker->met_room) {
-        size_t room = maker->met_room ? 2 * maker->met_room : 64;
-        size_t *met = memory_resize(maker->met, room * sizeof *met);
-        if (!met) return status_no_memory(room * sizeof *met);
-        memset(met + maker->met_room, 0, (room - maker->met_room) * sizeof *met);
-        maker->met = met;
-        maker->met_room = room;
-    }
+    TRY(array_make_zeroed_room(&maker->met, &maker->met_room, number, sizeof *maker->met));
     *out = arena_format(&maker->flow->arena, "%s #%zu", channel, maker->met[number]++);
     return *out ? status_ok() : status_no_memory(0);
 }
@@ -345,13 +339,7 @@ static struct status add_entry(struct flow_maker *maker, uint32_t number)
     if (!out.name) return status_no_memory(length);
     if (out.kind == ENTRY_COMMUNICATES) TRY(channel_of(&out.channel, maker, entry, name));
     TRY(put_entry(maker, &out, entry));
-    if (flow->count == flow->room) {
-        size_t room = flow->room ? 2 * flow->room : 256;
-        struct flow_entry *entries = memory_resize(flow->entries, room * sizeof *entries);
-        if (!entries) return status_no_memory(room * sizeof *entries);
-        flow->entries = entries;
-        flow->room = room;
-    }
+    TRY(array_make_room(&flow->entries, &flow->room, flow->count, sizeof *flow->entries));
     flow->entries[flow->count++] = out;
     return status_ok();
 }

@@ -6,6 +6,7 @@
 
 #include "core/directory.h"
 #include "core/file.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "report/html/table_rows.h"
 
@@ -115,13 +116,7 @@ static struct status add_input(struct inputs *inputs, struct input input)
 {
     if (inputs->count == INPUTS_MOST)
         return status_error(STATUS_BAD_INPUT, "these are more than %d runs", (int)INPUTS_MOST);
-    if (inputs->count == inputs->capacity) {
-        size_t capacity = inputs->capacity ? 2 * inputs->capacity : 8;
-        struct input *items = memory_resize(inputs->items, capacity * sizeof *items);
-        if (!items) return status_no_memory(capacity * sizeof *items);
-        inputs->items = items;
-        inputs->capacity = capacity;
-    }
+    TRY(array_make_room(&inputs->items, &inputs->capacity, inputs->count, sizeof *inputs->items));
     inputs->items[inputs->count++] = input;
     return status_ok();
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 #include "pages/json_out.h"
 
@@ -52,16 +53,10 @@ static struct status find_group(struct overview_group **out, struct overview_gro
     *out = NULL;
     if (number == TEXT_NONE) {
         if (groups->names.count == OVERVIEW_GROUPS) return status_ok();
+        TRY(array_make_room(&groups->items, &groups->capacity, groups->names.count,
+                            sizeof *groups->items));
         TRY(text_table_add(&number, NULL, &groups->names, name.bytes, name.length));
-    }
-    if (number >= groups->capacity) {
-        size_t capacity = groups->capacity ? 2 * groups->capacity : 64;
-        struct overview_group *items = memory_resize(groups->items, capacity * sizeof *items);
-        if (!items) return status_no_memory(capacity * sizeof *items);
-        for (size_t i = groups->capacity; i < capacity; i++)
-            items[i] = (struct overview_group){ .allowance = NAN };
-        groups->items = items;
-        groups->capacity = capacity;
+        groups->items[number] = (struct overview_group){ .allowance = NAN };
     }
     *out = &groups->items[number];
     return status_ok();

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/checked.h"
+#include "core/growing.h"
 #include "runner/devices/plugin/plugin_functions.h"
 
 enum { DEPTH_MAX = 60, NAME_MAX_BYTES = 64 };
@@ -117,15 +118,7 @@ static struct status read_items(struct expression_value **out, size_t *count, st
         TRY(read_expression(&item, r));
         if (*count == EXPRESSION_LIST_MAX) return fault(r, "the list is too long");
         if (r->live) {
-            if (*count == room) {
-                size_t grown = room ? 2 * room : 4;
-                struct expression_value *more =
-                    arena_allocate_array(r->scope->arena, grown, sizeof *more);
-                if (!more) return status_no_memory(grown * sizeof *more);
-                if (room) memcpy(more, items, room * sizeof *more);
-                items = more;
-                room = grown;
-            }
+            TRY(array_make_room_in(r->scope->arena, &items, &room, *count, sizeof *items));
             items[*count] = item;
         }
         ++*count;

@@ -37,6 +37,8 @@ static const struct cost_class classes[] = {
     { "npu_boxes",    NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
     { "npu_sampling",    NULL,                                                                     150,    40,      0,  WORK_NONE,              0 },
     { "npu_attention", NULL,                                                                     10,    20,      0,  WORK_SCORES,          175 },
+    { "npu_indexer",  NULL,                                                                    1000,  1000,      0,  WORK_NONE,              0 },
+    { "npu_recurrent",NULL,                                                                      350,   400,      0,  WORK_STEPS,           1.5 },
     { "npu_products", NULL,                                                                      10,    25,  12500,  WORK_INNER,           0.3 },
     { "npu_moe",      NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
     { "npu",          "npu_linear_backward|matmul_backward",                                     10,    25,  12500,  WORK_INNER,           0.3 },

@@ -20,6 +20,7 @@
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/softmax.h"
+#include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
 
@@ -740,86 +741,116 @@ static void attention_update(struct call *call)
     else call_return_none(call);
 }
 
-/* ---- scores by which keys are chosen ----------------------------------------------------------------------------- */
+/* ---- blocks of keys chosen for blocks of queries ------------------------------------------------------------------ */
 
-/* The largest score of each query and the sum of exponentials about it, a score being the sum over heads of
- * weight relu(q k). q (rows, heads, width), k (columns, one head, width); later keys are masked in mode 3. */
-static void index_statistics(struct call *call, struct node *q, struct node *k,
-                             struct node *weights, int64_t mode, struct node **largest,
-                             struct node **sum)
+/* Attention in layout BNSD, where block_sparse_mask (batch, heads, blocks of queries, blocks of keys) tells which blocks of
+ * keys a block of queries sees, of block_shape positions each. With the logarithm of the sum of exponentials. */
+static void block_sparse_attention(struct call *call)
 {
     struct tape *tape = call->tape;
-    int64_t keys[2] = { k->shape[0], k->shape[2] }, column[3] = { q->shape[0], q->shape[1], 1 };
-    struct node *scores =
-        compose_matmul(tape, q, node_transpose(tape, node_reshape(tape, k, 2, keys), 0, 1));
-    scores = node_multiply(tape, node_positive_part(tape, scores),
-                           node_reshape(tape, weights, 3, column));
-    scores = node_sum(tape, scores, 2, false);
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
+                *v = call_tensor(call, "value"), *chosen = call_tensor(call, "block_sparse_mask");
+    int64_t block[2], blocks[2];
+    if (!call_require(call,
+                      !strcmp(call_string(call, "q_input_layout"), "BNSD") &&
+                          !strcmp(call_string(call, "kv_input_layout"), "BNSD") &&
+                          call_is_none(call, "actual_seq_lengths") &&
+                          call_is_none(call, "actual_seq_lengths_kv"),
+                      "only the layout BNSD without lengths is followed here") ||
+        !call_require(call, call_int(call, "inner_precise") == 0,
+                      "intermediate results in float16 are not followed here") ||
+        !call_require(call,
+                      q->rank == 4 && k->rank == 4 && v->rank == 4 && q->n && k->n &&
+                          chosen->rank == 4 && chosen->integer &&
+                          call_ints(call, "block_shape", block, 2) == 2 && block[0] >= 1 &&
+                          block[1] >= 1 && k->shape[1] == call_int(call, "num_key_value_heads"),
+                      "tensors of four dimensions, a mask of blocks and their shape are needed"))
+        return;
+    int64_t shape[4] = { q->shape[0], q->shape[1], q->shape[2], k->shape[2] };
+    for (int d = 0; d < 2; d++) blocks[d] = (shape[d + 2] - 1) / block[d] + 1;
+    if (!call_require(call,
+                      chosen->shape[0] == shape[0] && chosen->shape[1] == shape[1] &&
+                          chosen->shape[2] == blocks[0] && chosen->shape[3] == blocks[1],
+                      "the mask does not have the blocks"))
+        return;
+    struct node *mask = node_new_integer(tape, DT_BOOL, 4, shape);
+    for (int64_t i = 0; !tape_failed(tape) && i < (int64_t)mask->n; i++) {
+        int64_t row = i / shape[3] % shape[2] / block[0], column = i % shape[3] / block[1],
+                head = i / shape[3] / shape[2];
+        mask->integer[i] = !chosen->integer[(head * blocks[0] + row) * blocks[1] + column];
+    }
     if (tape_failed(tape)) return;
-    if (mode == 3)
-        scores = node_select(
-            tape, outside_band(tape, q->shape[0], keys[0], keys[0] - q->shape[0], INT64_MAX),
-            node_scalar(tape, -INFINITY), scores);
-    *largest = node_extremum(tape, scores, 2, true, 1);
-    *sum = node_sum(tape, node_apply(tape, "exp", node_subtract(tape, scores, *largest)), 2, true);
+    struct attention a = { .scale = call_real(call, "scale_value") };
+    struct block y = attend(call, &a, q, k, v, mask, true);
+    call_return_typed(call, y.y, q->dtype);
+    if (call_int(call, "softmax_lse_flag"))
+        call_return_typed(call, node_add(tape, y.largest, node_apply(tape, "log", y.sum)), DT_F32);
+    else call_return_none(call);
 }
 
-/* Both statistics of every query, (batch, 1, queries) or, packed, (1, tokens). */
-static void indexer_softmax_lse(struct call *call)
+/* ---- attention over two graphs of edges -------------------------------------------------------------------------- */
+
+/* x (batch, heads, a, b, ...) as (batch, heads, b, a, ...). */
+static struct node *turned(struct tape *tape, struct node *x)
 {
+    return node_transpose(tape, x, 2, 3);
+}
+
+/* A statistic (..., 1), eight times, without a gradient. */
+static void return_statistic(struct call *call, struct node *x, struct node *leaf)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 1] = 8;
+    call_return_typed(
+        call, node_broadcast(call->tape, node_flat(call->tape, x, 1, &leaf), x->rank, shape),
+        DT_F32);
+}
+
+/* softmax over k of scale (q[n, m] k1[n, k] + q[n, m] k2[k, m]) by v1[n, k] + v2[k, m], with the largest score and the sum
+ * of exponentials about it; q (batch, heads, n, m, width), k1 and v1 (.., n, k, ..), k2 and v2 (.., k, m, ..), a mask
+ * (batch, 1, n, 1, k). */
+static void floyd_attention(struct call *call)
+{
+    static const char *const names[5] = { "query_ik", "key_ij", "value_ij", "key_jk", "value_jk" };
     struct tape *tape = call->tape;
-    struct node *q = call_tensor(call, "query_index"), *k = call_tensor(call, "key_index"),
-                *weights = call_tensor(call, "weights");
-    const char *layout = call_string(call, "layout");
-    int64_t mode = call_int(call, "sparse_mode");
-    bool packed = !strcmp(layout, "TND");
-    int rank = packed ? 3 : 4;
-    struct groups of_q, of_k;
-    if (!call_require(call,
-                      (packed || !strcmp(layout, "BSND")) && (mode == 0 || mode == 3) &&
-                          q->rank == rank && k->rank == rank && weights->rank == rank - 1 &&
-                          !q->integer && !k->integer && !weights->integer && q->n && k->n &&
-                          k->shape[rank - 2] == 1 && k->shape[rank - 1] == q->shape[rank - 1] &&
-                          weights->n * (size_t)q->shape[rank - 1] == q->n &&
-                          (packed || k->shape[0] == q->shape[0]),
-                      "queries, keys of one head and weights in layout BSND or TND are needed"))
-        return;
-    if (packed && (!groups_read(call, &of_q, "actual_seq_qlen", true, q->shape[0]) ||
-                   !groups_read(call, &of_k, "actual_seq_klen", true, k->shape[0]) ||
-                   !call_require(call, of_q.count == of_k.count && of_q.total == q->shape[0],
-                                 "as many sequences of queries as of keys are needed")))
-        return;
-    int blocks = packed ? of_q.count : (int)q->shape[0];
-    struct node **parts = tape_allocate(tape, 2 * (size_t)blocks, sizeof *parts);
-    int used = 0;
-    for (int i = 0; !tape_failed(tape) && i < blocks; i++) {
-        struct node *block[3] = { q, k, weights };
-        for (int x = 0; x < 3; x++) {
-            struct groups *of = x == 1 ? &of_k : &of_q;
-            int64_t start = packed ? of->start[i] : i, length = packed ? of->end[i] - start : 1;
-            block[x] = node_slice(tape, block[x], 0, start, length, 1);
-            if (!packed)
-                block[x] = node_reshape(tape, block[x], block[x]->rank - 1, block[x]->shape + 1);
-        }
-        if (!call_require(call,
-                          block[0]->rank == 3 && block[1]->shape[0] >= 1 &&
-                              block[1]->shape[0] >= block[0]->shape[0],
-                          "a sequence has at least as many keys as queries"))
-            return;
-        if (!block[0]->shape[0]) continue;
-        index_statistics(call, block[0], block[1], block[2], mode, &parts[used],
-                         &parts[blocks + used]);
-        used++;
+    struct node *x[5], *mask = call_optional_tensor(call, "atten_mask");
+    bool fits = true;
+    for (int i = 0; i < 5; i++) {
+        x[i] = call_tensor(call, names[i]);
+        fits = fits && x[i]->rank == 5 && !x[i]->integer && x[i]->n &&
+               x[i]->shape[0] == x[0]->shape[0] && x[i]->shape[1] == x[0]->shape[1] &&
+               x[i]->shape[4] == x[0]->shape[4];
     }
-    if (!call_require(call, used >= 1, "there are no queries")) return;
-    int64_t shape[3] = { q->shape[0], 1, q->rank > 3 ? q->shape[1] : 1 },
-            flat[2] = { 1, q->shape[0] };
-    for (int s = 0; s < 2; s++) {
-        struct node *y = node_concatenate(tape, parts + s * blocks, used, 0);
-        call_return_typed(call,
-                          packed ? node_reshape(tape, y, 2, flat) : node_reshape(tape, y, 3, shape),
-                          DT_F32);
-    }
+    for (int i = 1; fits && i < 3; i++)
+        fits = x[i]->shape[2] == x[0]->shape[2] && x[i]->shape[3] == x[1]->shape[3] &&
+               x[i + 2]->shape[2] == x[1]->shape[3] && x[i + 2]->shape[3] == x[0]->shape[3];
+    if (!call_require(call, fits && (!mask || (mask->rank == 5 && mask->integer)),
+                      "queries and two pairs of keys and values of five dimensions are needed"))
+        return;
+    struct node *first = compose_matmul(tape, x[0], node_transpose(tape, x[1], 3, 4));
+    struct node *second =
+        compose_matmul(tape, turned(tape, x[0]), node_transpose(tape, turned(tape, x[3]), 3, 4));
+    struct node *scores = node_scale(tape, node_add(tape, first, turned(tape, second)),
+                                     call_real(call, "scale_value"));
+    if (tape_failed(tape)) return;
+    struct node *left = mask ? node_select(tape, node_to_integer(tape, mask, DT_BOOL),
+                                           node_scalar(tape, -INFINITY), scores)
+                             : scores;
+    struct node *largest = node_extremum(tape, left, 16, true, 1);
+    struct node *sum =
+        node_sum(tape, node_apply(tape, "exp", node_subtract(tape, left, largest)), 16, true);
+    const double *value = node_values(tape, largest);
+    for (size_t i = 0; !tape_failed(tape) && i < largest->n; i++)
+        if (!call_require(call, value[i] != -INFINITY, "a query sees no key")) return;
+    if (tape_failed(tape)) return;
+    return_statistic(call, largest, x[0]);
+    return_statistic(call, sum, x[0]);
+    struct node *p = node_softmax(tape, left, 4);
+    struct node *y =
+        node_add(tape, compose_matmul(tape, p, x[2]),
+                 turned(tape, compose_matmul(tape, turned(tape, p), turned(tape, x[4]))));
+    call_return_typed(call, y, x[0]->dtype);
 }
 
 /* clang-format off */
@@ -839,7 +870,8 @@ const struct op ops_npu_attention[] = {
     { "npu_fused_infer_attention_score", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? pse_shift=None, Tensor? atten_mask=None, int[]? actual_seq_lengths=None, int[]? actual_seq_lengths_kv=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? antiquant_scale=None, Tensor? key_antiquant_scale=None, Tensor? value_antiquant_scale=None, Tensor? block_table=None, Tensor? query_padding_size=None, Tensor? kv_padding_size=None, Tensor? key_shared_prefix=None, Tensor? value_shared_prefix=None, Tensor? query_rope=None, Tensor? key_rope=None, int num_heads=1, float scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, str input_layout='BSH', int num_key_value_heads=0, int sparse_mode=0, bool softmax_lse_flag=False, ...)", infer_attention, OP_NO_GRADIENT, 2, NULL },
     { "npu_fused_infer_attention_score_v2", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? query_rope=None, Tensor? key_rope=None, Tensor? pse_shift=None, Tensor? atten_mask=None, int[]? actual_seq_qlen=None, int[]? actual_seq_kvlen=None, Tensor? block_table=None, Tensor? dequant_scale_query=None, Tensor? dequant_scale_key=None, Tensor? dequant_scale_value=None, int num_query_heads=1, int num_key_value_heads=0, float softmax_scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, str input_layout='BSH', int sparse_mode=0, bool return_softmax_lse=False, ...)", infer_attention, OP_NO_GRADIENT, 3, NULL },
     { "npu_ring_attention_update.npu_ring_attention_update", MINDSPEED, "(Tensor prev_attn_out, Tensor prev_softmax_max, Tensor prev_softmax_sum, Tensor cur_attn_out, Tensor cur_softmax_max, Tensor cur_softmax_sum, Tensor? actual_seq_qlen=None, str layout='SBH')", ring_attention_update, OP_NO_GRADIENT, 0, NULL },
-    { "npu_dense_lightning_indexer_softmax_lse", NPU, "(Tensor query_index, Tensor key_index, Tensor weights, *, Any actual_seq_qlen=None, Any actual_seq_klen=None, str? layout='BSND', int? sparse_mode=3, ...)", indexer_softmax_lse, OP_NO_GRADIENT, 0, NULL },
+    { "npu_block_sparse_attention", NPU, "(Tensor query, Tensor key, Tensor value, Tensor block_sparse_mask, int[] block_shape, *, str q_input_layout='TND', str kv_input_layout='TND', int num_key_value_heads=1, float scale_value=0.0, int inner_precise=1, int[]? actual_seq_lengths=None, int[]? actual_seq_lengths_kv=None, int softmax_lse_flag=0)", block_sparse_attention, OP_NO_GRADIENT, 0, NULL },
+    { "npu_fused_floyd_attention", NPU, "(Tensor query_ik, Tensor key_ij, Tensor value_ij, Tensor key_jk, Tensor value_jk, *, Tensor? atten_mask=None, float scale_value=1.0)", floyd_attention, OP_ONE_NODE, 0, NULL },
     { "npu_sparse_flash_attention", NPU, "(Tensor query, Tensor key, Tensor value, Tensor sparse_indices, float scale_value, *, Tensor? block_table=None, Tensor? actual_seq_lengths_query=None, Tensor? actual_seq_lengths_kv=None, Tensor? query_rope=None, Tensor? key_rope=None, int sparse_block_size=1, str layout_query='BSND', str layout_kv='BSND', int sparse_mode=3, int pre_tokens=9223372036854775807, int next_tokens=9223372036854775807, int attention_mode=0, bool return_softmax_lse=False)", sparse_flash_attention, OP_NO_GRADIENT, 0, NULL },
     { "npu_attention_update", NPU, "(Tensor[] lse, Tensor[] local_out, int update_type)", attention_update, OP_NO_GRADIENT, 0, NULL },
 };

@@ -590,6 +590,7 @@ const struct op ops_random[] = {
     FILL("normal", ", float mean=0, float std=1", 1),
     FILL("log_normal", ", float mean=1, float std=2", 2),
     FILL("exponential", ", float lambd=1", 3),
+    { "npu_sim_exponential", NPU, "(Tensor input, float lambd=1, *, ...)", fill_in_place, OP_RANDOM | OP_NO_GRADIENT, 3, NULL },
     FILL("cauchy", ", float median=0, float sigma=1", 4),
     FILL("geometric", ", float p", 5),
     { "random", TENSOR, "(Tensor input, int? from=None, int? to=None, *, ...)", random_whole, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
@@ -597,6 +598,8 @@ const struct op ops_random[] = {
     { "normal", TORCH, "(Tensor mean, Tensor std=1, int[]? size=None, *, ...)", normal, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
     DROPOUT("dropout", FUNCTIONAL, "(Tensor input, float p=0.5, bool training=True, bool inplace=False)", 0, "training"),
     DROPOUT("dropout", TORCH, "(Tensor input, float p, bool train)", 0, "train"),
+    /* The mask that it returns too has bits in an order of its own: it is not judged. */
+    DROPOUT("_npu_dropout", NPU, "(Tensor input, float p, *, bool train=True)", 0, "train"),
     DROPOUT("dropout1d|dropout2d|dropout3d", FUNCTIONAL, "(Tensor input, float p=0.5, bool training=True, bool inplace=False)", 2, "training"),
     DROPOUT("feature_dropout", TORCH, "(Tensor input, float p, bool train)", 2, "train"),
     DROPOUT("alpha_dropout", FUNCTIONAL, "(Tensor input, float p=0.5, bool training=False, bool inplace=False)", 1, "training"),

@@ -4,6 +4,8 @@
  * the inputs contribute to the gates is one product for all steps. A packed sequence has its rows by time, the
  * longest sequence first, so step t works on the first batch_sizes[t] rows of the state: they become fewer as
  * sequences end and, in the other direction, more as they begin. */
+#include "bench/ops/recurrent.h"
+
 #include <string.h>
 
 #include "bench/call/op.h"
@@ -34,9 +36,9 @@ struct state {
 
 /* ---- one step ------------------------------------------------------------------------------------ */
 
-static struct node *gate(struct tape *tape, struct node *gates, const struct cell *cell, int k)
+static struct node *gate(struct tape *tape, struct node *gates, int64_t width, int k)
 {
-    return node_slice(tape, gates, 1, k * cell->width, cell->width, 1);
+    return node_slice(tape, gates, 1, k * width, width, 1);
 }
 
 static struct node *activated(struct tape *tape, const char *name, struct node *x)
@@ -44,35 +46,37 @@ static struct node *activated(struct tape *tape, const char *name, struct node *
     return node_apply(tape, name, x);
 }
 
-/* c' = f c + i g, h' = o tanh c' */
-static struct state lstm_step(struct tape *tape, const struct cell *cell, struct node *gates,
-                              struct node *c)
+struct lstm_step lstm_step(struct tape *tape, struct node *gates, int64_t width, struct node *c)
 {
-    struct node *i = activated(tape, "sigmoid", gate(tape, gates, cell, 0));
-    struct node *f = activated(tape, "sigmoid", gate(tape, gates, cell, 1));
-    struct node *g = activated(tape, "tanh", gate(tape, gates, cell, 2));
-    struct node *o = activated(tape, "sigmoid", gate(tape, gates, cell, 3));
-    struct node *next = node_add(tape, node_multiply(tape, f, c), node_multiply(tape, i, g));
-    return (struct state){ node_multiply(tape, o, activated(tape, "tanh", next)), next };
+    static const char *const functions[4] = { "sigmoid", "sigmoid", "tanh", "sigmoid" };
+    struct lstm_step y;
+    for (int k = 0; k < 4; k++)
+        y.gate[k] = activated(tape, functions[k], gate(tape, gates, width, k));
+    y.c = node_add(tape, node_multiply(tape, y.gate[1], c),
+                   node_multiply(tape, y.gate[0], y.gate[2]));
+    y.tanh_c = activated(tape, "tanh", y.c);
+    y.h = node_multiply(tape, y.gate[3], y.tanh_c);
+    return y;
 }
 
-/* n = tanh(x_n + r h_n), h' = n + z (h - n); a GRU's two halves are not added before. */
-static struct node *gru_step(struct tape *tape, const struct cell *cell, struct node *inputs,
-                             struct node *hidden, struct node *h)
+struct gru_step gru_step(struct tape *tape, struct node *inputs, struct node *hidden, int64_t width,
+                         struct node *h)
 {
-    struct node *part[2];
+    struct gru_step y;
     for (int k = 0; k < 2; k++)
-        part[k] =
+        y.gate[k] =
             activated(tape, "sigmoid",
-                      node_add(tape, gate(tape, inputs, cell, k), gate(tape, hidden, cell, k)));
-    struct node *n = activated(tape, "tanh",
-                               node_add(tape, gate(tape, inputs, cell, 2),
-                                        node_multiply(tape, part[0], gate(tape, hidden, cell, 2))));
-    struct node *y = node_add(tape, n, node_multiply(tape, part[1], node_subtract(tape, h, n)));
+                      node_add(tape, gate(tape, inputs, width, k), gate(tape, hidden, width, k)));
+    y.hidden_new = gate(tape, hidden, width, 2);
+    struct node *n = y.gate[2] = activated(
+        tape, "tanh",
+        node_add(tape, gate(tape, inputs, width, 2), node_multiply(tape, y.gate[0], y.hidden_new)));
+    y.h = node_add(tape, n, node_multiply(tape, y.gate[1], node_subtract(tape, h, n)));
     if (!tape_is_model(tape)) return y;
     /* Kernels also form (1 - z) n + z h. */
-    return node_model_error(tape, node_model_error(tape, y, n, 3),
-                            node_broadcast(tape, h, y->rank, y->shape), 3);
+    y.h = node_model_error(tape, node_model_error(tape, y.h, n, 3),
+                           node_broadcast(tape, h, y.h->rank, y.h->shape), 3);
+    return y;
 }
 
 /* `inputs` is what x contributes to the gates. */
@@ -82,9 +86,10 @@ static struct state step(struct tape *tape, const struct cell *cell, struct node
     struct node *hidden = compose_linear(tape, state.h, cell->w_hidden, cell->b_hidden);
     struct state next = { NULL, NULL };
     if (cell->kind == CELL_GRU) {
-        next.h = gru_step(tape, cell, inputs, hidden, state.h);
+        next.h = gru_step(tape, inputs, hidden, cell->width, state.h).h;
     } else if (cell->kind == CELL_LSTM) {
-        next = lstm_step(tape, cell, node_add(tape, inputs, hidden), state.c);
+        struct lstm_step y = lstm_step(tape, node_add(tape, inputs, hidden), cell->width, state.c);
+        next = (struct state){ y.h, y.c };
     } else {
         struct node *sum = node_add(tape, inputs, hidden), *zero = node_scalar(tape, 0);
         next.h = cell->kind == CELL_TANH
@@ -387,21 +392,16 @@ static void fused_lstm_cell(struct call *call)
         node_add(tape, call_tensor(call, "input_gates"), call_tensor(call, "hidden_gates"));
     struct node *c = call_tensor(call, "cx");
     static const char *const names[] = { "input_bias", "hidden_bias" };
-    static const char *const functions[] = { "sigmoid", "sigmoid", "tanh", "sigmoid" };
     for (int k = 0; k < 2; k++)
         if (!call_is_none(call, names[k]))
             gates = node_add(tape, gates, call_tensor(call, names[k]));
     if (!call_require(call, gates->rank == 2 && c->rank == 2 && gates->shape[1] == 4 * c->shape[1],
                       "four gates for each element of the state are needed"))
         return;
-    struct cell cell = { .kind = CELL_LSTM, .width = c->shape[1] };
-    struct state state = lstm_step(tape, &cell, gates, c);
-    struct node *kept[4];
-    for (int k = 0; k < 4; k++)
-        kept[k] = activated(tape, functions[k], gate(tape, gates, &cell, k));
-    call_return_typed(call, state.h, c->dtype);
-    call_return_typed(call, state.c, c->dtype);
-    call_return_typed(call, node_concatenate(tape, kept, 4, 1), c->dtype);
+    struct lstm_step step = lstm_step(tape, gates, c->shape[1], c);
+    call_return_typed(call, step.h, c->dtype);
+    call_return_typed(call, step.c, c->dtype);
+    call_return_typed(call, node_concatenate(tape, step.gate, 4, 1), c->dtype);
 }
 
 /* clang-format off */

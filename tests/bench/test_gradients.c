@@ -44,6 +44,7 @@ static const struct {
     { "nanmedian", "likewise" },
     { "npu_ciou", "the weight of the difference of shapes passes none" },
     { "npu_cross_entropy_loss", "the logarithms that it returns too pass none" },
+    { "npu_fused_floyd_attention", "the statistics that it returns too pass none" },
     { "npu_softmax_cross_entropy_with_logits", "that of labels that add up to 1" },
     { "scatter_reduce", "equal extrema share it" },
 };

@@ -1406,7 +1406,115 @@ def npu_normalize_batch(x, seq_len, normalize_type=0):
     return torch.stack(y)
 
 
-# ---- the calls -----------------------------------------------------------------------------------------------------------
+# ---- chosen keys, edges, recurrent layers ----------------------------------------------------------------------------------
+
+
+def seen_keys(rows, columns, mode):
+    return [columns - rows + r + 1 if mode == 3 else columns for r in range(rows)]
+
+
+def index_scores(q, k, w):
+    return (torch.relu(torch.einsum("rhd,cd->rhc", q.double(), k.double().reshape(len(k), -1))) * w.double()[..., None]).sum(1)
+
+
+def in_sequences(layout, q, k, q_ends, k_ends, k_lengths):
+    if layout == "TND":
+        return [(slice(*a), slice(*b)) for a, b in zip(pieces(q_ends, True), pieces(k_ends, True))]
+    return [(i, (i, slice(0, None if k_lengths is None else int(k_lengths[i])))) for i in range(len(q))]
+
+
+@operator
+def npu_lightning_indexer(query, key, weights, *, actual_seq_lengths_query=None, actual_seq_lengths_key=None, layout_query="BSND", layout_key="BSND",
+                          sparse_count=2048, sparse_mode=3, return_value=False):
+    places, values = [], []
+    for a, b in in_sequences(layout_query, query, key, actual_seq_lengths_query, actual_seq_lengths_key, actual_seq_lengths_key):
+        scores = index_scores(query[a], key[b], weights[a])
+        for row, n in zip(scores, seen_keys(*scores.shape, sparse_mode)):
+            best = row[:n].argsort(descending=True)[:sparse_count]
+            places.append(torch.cat([best, -torch.ones(sparse_count - len(best))]))
+            values.append(row[best])
+    shape = (*query.shape[:-2], 1, sparse_count)
+    return torch.stack(places).reshape(shape).int(), stored(torch.stack(values).reshape(shape), query, query.dtype) if return_value else None
+
+
+@operator
+def npu_quant_lightning_indexer(query, key, weights, query_dequant_scale, key_dequant_scale, query_quant_mode, key_quant_mode, **rest):
+    return npu_lightning_indexer(query * query_dequant_scale.double()[..., None], key * key_dequant_scale.double()[..., None], weights, **rest)[0]
+
+
+@operator
+def npu_dense_lightning_indexer_grad_kl_loss(query, key, query_index, key_index, weights, softmax_max, softmax_sum, softmax_max_index, softmax_sum_index,
+                                             scale_value, *, query_rope=None, key_rope=None, actual_seq_qlen=None, actual_seq_klen=None, layout="BSND"):
+    """The gradients of the loss by autograd, through a softmax whose statistics are those given."""
+    if query_rope is not None:
+        query, key = torch.cat([query, query_rope], -1), torch.cat([key, key_rope], -1)
+    leaves, loss = [t.double().requires_grad_() for t in (query_index, key_index, weights)], 0
+    blocks = in_sequences(layout, query, key, actual_seq_qlen, actual_seq_klen, None)
+    with torch.enable_grad():
+        entropy = 0
+        for a, b in blocks:
+            rows = (lambda t: t[..., a, :]) if layout == "TND" else (lambda t: t[a])
+            last = (lambda t: t[0, a]) if layout == "TND" else (lambda t: t[a, 0])
+            q, k, scores = query[a].double(), key[b].double(), index_scores(leaves[0][a], leaves[1][b], leaves[2][a])
+            mask = torch.tensor([[j >= n for j in range(scores.shape[1])] for n in seen_keys(*scores.shape, 3)])
+            statistics = [rows(t).double().transpose(1, 2).reshape(q.shape[1], -1, 1) for t in (softmax_max, softmax_sum)]
+            p = torch.exp(torch.einsum("rhd,chd->hrc", q, k) * scale_value - statistics[0]) / statistics[1]
+            p = p.mean(0).masked_fill(mask, 0).detach()
+            share = (torch.exp(scores.detach() - last(softmax_max_index).double()[:, None]) / last(softmax_sum_index).double()[:, None]).masked_fill(mask, 0)
+            loss = loss + (p * (torch.log(p.clamp(min=1e-8)) - torch.log(share.clamp(min=1e-8)))).sum()
+            entropy = entropy + ((share - p) * scores).sum()
+        entropy.backward()
+    return tuple(stored(t.grad, like, like.dtype) for t, like in zip(leaves, (query_index, key_index, weights))) + (stored(loss.reshape(1), query_index),)
+
+
+@operator
+def npu_fused_floyd_attention(query_ik, key_ij, value_ij, key_jk, value_jk, *, atten_mask=None, scale_value=1.0):
+    scores = scale_value * (torch.einsum("bhnmd,bhnkd->bhnmk", query_ik, key_ij) + torch.einsum("bhnmd,bhkmd->bhnmk", query_ik, key_jk))
+    if atten_mask is not None:
+        scores = scores.masked_fill(atten_mask, -math.inf)
+    p, largest = torch.softmax(scores, -1), scores.detach().amax(-1, keepdim=True)
+    total = torch.exp(scores.detach() - largest).sum(-1, keepdim=True)
+    y = torch.einsum("bhnmk,bhnkd->bhnmd", p, value_ij) + torch.einsum("bhnmk,bhkmd->bhnmd", p, value_jk)
+    return stored(largest.expand(*largest.shape[:-1], 8), query_ik), stored(total.expand(*total.shape[:-1], 8), query_ik), y
+
+
+@operator
+def npu_block_sparse_attention(query, key, value, mask, block_shape, *, scale_value, num_key_value_heads, softmax_lse_flag=0, **layouts):
+    key, value = (t.repeat_interleave(query.shape[1] // num_key_value_heads, 1) for t in (key, value))
+    scores = query @ key.transpose(2, 3) * scale_value
+    open_ = mask.bool().repeat_interleave(block_shape[0], 2).repeat_interleave(block_shape[1], 3)[:, :, :query.shape[2], :key.shape[2]]
+    scores = scores.masked_fill(~open_, -math.inf)
+    return torch.softmax(scores, -1) @ value, torch.logsumexp(scores, -1, keepdim=True) if softmax_lse_flag else None
+
+
+@operator
+def npu_lstm(x, weight, bias, seq_mask, h, c, has_biases, *rest):
+    steps, (h, c) = [], (h[0], c[0])
+    for row in x:
+        i, f, g, o = (torch.cat([row, h], 1) @ weight + (bias if has_biases else 0)).chunk(4, 1)
+        i, f, g, o = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
+        c = f * c + i * g
+        h = o * torch.tanh(c)
+        steps.append((h, h, c, i, g, f, o, torch.tanh(c)))
+    return tuple(torch.stack(parts) for parts in zip(*steps))
+
+
+@operator
+def npu_gru(x, hx, weight_input, weight_hidden, bias_input, bias_hidden, seq_length, has_biases, *rest):
+    steps, h = [], hx[0]
+    for row in x:
+        inputs, hidden = row @ weight_input, h @ weight_hidden
+        if has_biases:
+            inputs, hidden = inputs + bias_input, hidden + bias_hidden
+        (xr, xz, xn), (hr, hz, hn) = inputs.chunk(3, 1), hidden.chunk(3, 1)
+        r, z = torch.sigmoid(xr + hr), torch.sigmoid(xz + hz)
+        n = torch.tanh(xn + r * hn)
+        h = (1 - z) * n + z * h
+        steps.append((h, h, z, r, n, hn))
+    return tuple(torch.stack(parts) for parts in zip(*steps))
+
+
+# ---- the calls -------------------------------------------------------------------------------------------------------
 
 
 class eight(make.fixed):
@@ -1837,5 +1945,30 @@ npu("npu_masked_fill_range", g.integers(5, 4), ints([1, 4], dtype=i32), ints([2,
 npu("npu_masked_fill_range", g.normal(6), ints([1, 4], [1, 1], dtype=i32), ints([3, 5], [2, 1], dtype=i32), g.normal(2), **q)
 for mode in (0, 1):
     npu("npu_normalize_batch", g.normal(3, 2, 7, scale=4, shift=2), ints(7, 3, 5, dtype=i32), mode, **q)
+indexed = lambda dtype=torch.float32: (g.normal(2, 3, 4, 8, dtype=dtype), g.normal(2, 9, 1, 8, dtype=dtype), g.normal(2, 3, 4, dtype=dtype))
+npu("npu_lightning_indexer", *indexed(), sparse_count=5, return_value=True, **q)
+npu("npu_lightning_indexer", *indexed(bf16), sparse_count=12, sparse_mode=0, actual_seq_lengths_key=ints(9, 4, dtype=i32), **q)
+npu("npu_lightning_indexer", g.normal(5, 4, 8), g.normal(12, 1, 8), g.normal(5, 4), actual_seq_lengths_query=ints(2, 5, dtype=i32),
+    actual_seq_lengths_key=ints(5, 12, dtype=i32), layout_query="TND", layout_key="TND", sparse_count=3, **q)
+npu("npu_quant_lightning_indexer", bytes_(2, 3, 4, 8), bytes_(2, 9, 1, 8), g.normal(2, 3, 4, dtype=f16), g.uniform(2, 3, 4, dtype=f16),
+    g.uniform(2, 9, 1, dtype=f16), 0, 0, sparse_count=6, **q)
+warm = lambda: (g.normal(2, 3, 4, 8), g.normal(2, 5, 4, 8), g.normal(2, 3, 6, 7), g.normal(2, 5, 1, 7), g.normal(2, 3, 6), g.uniform(2, 4, 3, 1, low=1, high=3),
+                g.uniform(2, 4, 3, 1, low=1, high=3), g.uniform(2, 1, 3, low=1, high=3), g.uniform(2, 1, 3, low=1, high=3), 0.3)
+npu("npu_dense_lightning_indexer_grad_kl_loss", *warm(), **q)
+npu("npu_dense_lightning_indexer_grad_kl_loss", *warm(), query_rope=g.normal(2, 3, 4, 2), key_rope=g.normal(2, 5, 4, 2), **q)
+npu("npu_dense_lightning_indexer_grad_kl_loss", g.normal(5, 4, 8), g.normal(7, 4, 8), g.normal(5, 6, 7), g.normal(7, 1, 7), g.normal(5, 6),
+    g.uniform(4, 5, 1, low=1, high=3), g.uniform(4, 5, 1, low=1, high=3), g.uniform(1, 5, low=1, high=3), g.uniform(1, 5, low=1, high=3), 0.3,
+    actual_seq_qlen=[2, 5], actual_seq_klen=[3, 7], layout="TND", **q)
+edges = lambda: (g.normal(2, 2, 3, 4, 6), g.normal(2, 2, 3, 5, 6), g.normal(2, 2, 3, 5, 6), g.normal(2, 2, 5, 4, 6), g.normal(2, 2, 5, 4, 6))
+npu("npu_fused_floyd_attention", *edges(), scale_value=0.4)
+npu("npu_fused_floyd_attention", *edges(), atten_mask=torch.tensor([False, True, False, True, False]).expand(2, 1, 3, 1, 5).clone(), scale_value=0.4)
+for lse in (0, 1):
+    npu("npu_block_sparse_attention", g.normal(2, 4, 5, 8), g.normal(2, 2, 7, 8), g.normal(2, 2, 7, 8), g.integers(2, 4, 2, 3, low=0, high=2, dtype=i8) | ints(1, 0, 0, dtype=i8),
+        [3, 3], q_input_layout="BNSD", kv_input_layout="BNSD", num_key_value_heads=2, scale_value=0.4, inner_precise=0, softmax_lse_flag=lse, **q)
+for biased in (True, False):
+    npu("npu_lstm", g.normal(3, 2, 4), g.normal(9, 20), g.normal(20), ints(3, dtype=i32), g.normal(1, 2, 5), g.normal(1, 2, 5), biased, 1, 0.0, True, False,
+        False, False, False)
+    npu("npu_gru", g.normal(3, 2, 4), g.normal(1, 2, 5), g.normal(4, 15), g.normal(5, 15), g.normal(15), g.normal(15), ints(3, dtype=i32), biased, 1, 0.0,
+        True, False, False)
 
 g.save()

@@ -80,6 +80,30 @@ static const struct row rows[] = {
     { "NPU.npu_moe_gating_top_k_softmax(f32(2,3)[1 1 -inf 5 5 -inf], bool(2)[0 1], 1)",
       "Any.outputs(f32(2,1)[0.5 0.5], i32(2,1)[1 0], i32(2,1)[0 1])", false },
     /* The device decides nothing about the order of integers that are one double. */
+    /* The keys with the largest scores 1, 2, 3, in any order, each once, and -1 where there are no more. */
+    { "NPU.npu_lightning_indexer(f32(1,1,1,2)[1 0], f32(1,3,1,2)[1 0 2 0 3 0], f32(1,1,1)[1], sparse_count=2, sparse_mode=0)",
+      "Any.outputs(i32(1,1,1,2)[1 2])", true },
+    { "NPU.npu_lightning_indexer(f32(1,1,1,2)[1 0], f32(1,3,1,2)[1 0 2 0 3 0], f32(1,1,1)[1], sparse_count=2, sparse_mode=0)",
+      "Any.outputs(i32(1,1,1,2)[2 0])", false },
+    { "NPU.npu_lightning_indexer(f32(1,1,1,2)[1 0], f32(1,3,1,2)[1 0 2 0 3 0], f32(1,1,1)[1], sparse_count=2, sparse_mode=0)",
+      "Any.outputs(i32(1,1,1,2)[2 2])", false },
+    { "NPU.npu_lightning_indexer(f32(1,1,1,2)[1 0], f32(1,3,1,2)[1 0 2 0 3 0], f32(1,1,1)[1], sparse_count=2, sparse_mode=0)",
+      "Any.outputs(i32(1,1,1,2)[2 3])", false },
+    { "NPU.npu_lightning_indexer(f32(1,1,1,2)[1 0], f32(1,3,1,2)[1 0 2 0 3 0], f32(1,1,1)[1], sparse_count=2, sparse_mode=0)",
+      "Any.outputs(i32(1,1,1,2)[2 -1])", false },
+    { "NPU.npu_lightning_indexer(f32(1,1,1,2)[1 0], f32(1,3,1,2)[1 0 2 0 3 0], f32(1,1,1)[1], sparse_count=4, sparse_mode=0)",
+      "Any.outputs(i32(1,1,1,4)[0 1 2 -1])", true },
+    { "NPU.npu_lightning_indexer(f32(1,1,1,2)[1 0], f32(1,3,1,2)[1 0 2 0 3 0], f32(1,1,1)[1], sparse_count=4, sparse_mode=0)",
+      "Any.outputs(i32(1,1,1,4)[2 1 0 0])", false },
+    { "NPU.npu_quant_lightning_indexer(i8(1,1,1,2)[1 0], i8(1,3,1,2)[2 0 2 0 3 0], f32(1,1,1)[1], f32(1,1,1)[1], f32(1,3,1)[1 1 1], 0, 0, sparse_count=2, sparse_mode=0)",
+      "Any.outputs(i32(1,1,1,2)[2 1])", true },
+    { "NPU.npu_quant_lightning_indexer(i8(1,1,1,2)[1 0], i8(1,3,1,2)[2 0 2 0 3 0], f32(1,1,1)[1], f32(1,1,1)[1], f32(1,3,1)[1 1 1], 0, 0, sparse_count=2, sparse_mode=0)",
+      "Any.outputs(i32(1,1,1,2)[0 1])", false },
+    /* Half of the probability lies at the second of four equal logits, which a sum in float32 may see either way. */
+    { "NPU.npu_top_k_top_p(f32(1,4)[0 0 0 0], f32(1)[0.5], None)", "Any.outputs(f32(1,4)[-inf 0 0 0])", true },
+    { "NPU.npu_top_k_top_p(f32(1,4)[0 0 0 0], f32(1)[0.5], None)", "Any.outputs(f32(1,4)[-inf -inf 0 0])", true },
+    { "NPU.npu_top_k_top_p(f32(1,4)[0 0 0 0], f32(1)[0.5], None)", "Any.outputs(f32(1,4)[0 0 0 0])", false },
+    { "NPU.npu_top_k_top_p(f32(1,4)[0 0 0 0], f32(1)[0.5], None)", "Any.outputs(f32(1,4)[-inf -inf -inf 0])", false },
     { "NPU.npu_sort_v2(i64(3)[9007199254740993 9007199254740992 7])",
       "Any.outputs(i64(3)[7 9007199254740992 9007199254740993])", true },
     { "NPU.npu_sort_v2(i64(3)[9007199254740993 9007199254740992 7])",
@@ -200,6 +224,7 @@ static const struct {
     int index; /* the output that holds positions, or -1 */
     /* clang-format off */
 } deciding[] = {
+    { "NPU.npu_quant_lightning_indexer(i8(1,1,1,2)[1 0], i8(1,3,1,2)[2 0 2 0 3 0], f32(1,1,1)[1], f32(1,1,1)[1], f32(1,3,1)[1 1 1], 0, 0, sparse_count=2, sparse_mode=0)", 0 },
     { "Torch.sort(f32(4)[1 2 1 2])", 1 },
     { "Torch.argsort(i64(2,2)[3 3 1 2])", 0 },
     { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", 1 },

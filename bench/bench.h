@@ -76,6 +76,13 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
 struct status bench_native_gradients(struct value *out, struct bench *bench,
                                      const struct value *cotangents);
 
+/* Of a native evaluation that began when the arena stood at `mark` keep the results alone: the tensors of both lists
+ * (`gradients` may be NONE) move down to the mark, and everything else that the arena has got since is forgotten, the
+ * evaluation too. `start`: the first piece that was allocated behind the mark. Nothing happens where it would not free
+ * much, or where a result is not a tensor of its own. */
+struct status bench_native_keep(struct value *outputs, struct value *gradients, struct arena *arena,
+                                struct arena_mark mark, const void *start);
+
 /* Bytes of working memory that evaluating `c` may take, both directions, both arithmetics. */
 size_t bench_peak_bytes(const struct api_case *c);
 

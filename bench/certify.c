@@ -21,7 +21,8 @@ enum {
 struct refine_context {
     struct node *re, *im;
     struct arena *arena;
-    bool owned; /* the reference has arrays of its own */
+    bool owned; /* the reference has arrays of its own, */
+    bool fresh; /* or those that it has are nobody else's */
 };
 
 /* Give the reference arrays of its own, which refinement writes to. The node's stay as they are: split
@@ -31,15 +32,17 @@ static struct status own_arrays(struct reference *r)
 {
     struct refine_context *context = r->refine_context;
     if (context->owned) return status_ok();
-    double *error = arena_allocate_array(context->arena, r->n, sizeof *error);
-    double *hi = arena_allocate_array(context->arena, r->n, sizeof *hi);
+    bool has_bounds = context->fresh && r->error;
+    double *error = has_bounds ? r->error
+                               : arena_allocate_array(context->arena, r->n, sizeof *error);
+    double *hi = context->fresh ? r->hi : arena_allocate_array(context->arena, r->n, sizeof *hi);
     if (!error || !hi) return status_no_memory(r->n * 2 * sizeof *error);
     if (dtype_info(r->dtype)->significand_bits == 53) {
         r->lo = arena_allocate_zeroed(context->arena, r->n, sizeof *r->lo);
         if (!r->lo) return status_no_memory(r->n * sizeof *r->lo);
     }
-    for (size_t i = 0; i < r->n; i++) error[i] = reference_bound(r, i);
-    memcpy(hi, r->hi, r->n * sizeof *hi);
+    for (size_t i = 0; !has_bounds && i < r->n; i++) error[i] = reference_bound(r, i);
+    if (!context->fresh) memcpy(hi, r->hi, r->n * sizeof *hi);
     r->error = error;
     r->hi = hi;
     context->owned = true;
@@ -199,6 +202,25 @@ static struct status take_real(struct reference *r, struct tape *tape, struct no
     return tape->status;
 }
 
+/* The elements of a deferred node, which stays as it is: in arrays that only the reference has. */
+static struct status take_deferred(struct reference *r, const struct node *node,
+                                   struct arena *arena)
+{
+    const double *error = NULL;
+    bool bounded = node->deferral->bounded;
+    r->hi = arena_allocate_array(arena, r->n, sizeof *r->hi);
+    r->error = bounded ? arena_allocate_array(arena, r->n, sizeof *r->error) : NULL;
+    if (!r->hi || (bounded && !r->error)) return status_no_memory(r->n * 2 * sizeof *r->hi);
+    if (bounded) {
+        (void)node_bounded_block(&error, node, 0, r->n, r->hi, r->error);
+        return status_ok();
+    }
+    (void)node_block(node, 0, r->n, r->hi);
+    r->relative = node->relative;
+    r->absolute = node->absolute;
+    return status_ok();
+}
+
 struct status reference_over(struct reference *out, struct tape *tape, struct node *node,
                              enum dtype dtype, struct arena *arena)
 {
@@ -209,12 +231,16 @@ struct status reference_over(struct reference *out, struct tape *tape, struct no
 
     memcpy(r.shape, node->shape, sizeof r.shape);
     if (!node->integer) {
-        TRY(complex_valued ? take_complex(&r, tape, node, arena) : take_real(&r, tape, node));
+        bool fresh = !complex_valued && node_is_unread(node);
+        TRY(complex_valued ? take_complex(&r, tape, node, arena)
+            : fresh        ? take_deferred(&r, node, arena)
+                           : take_real(&r, tape, node));
         struct refine_context *context = arena_allocate_zeroed(arena, 1, sizeof *context);
         if (!context) return status_no_memory(0);
         context->re = node;
         context->im = complex_valued ? node->imaginary : NULL;
         context->arena = arena;
+        context->fresh = fresh;
         r.refine_context = context;
         r.refine = refine;
     }

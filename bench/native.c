@@ -1,12 +1,33 @@
 /* BENCH_NATIVE: results and gradients as a device returns them. */
 #include "bench/evaluation.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
 /* A node's values as dense elements of `dtype`. */
+static void by_blocks(char *out, const struct node *node, enum dtype dtype)
+{
+    enum { BLOCK = 512 };
+    double buffer[BLOCK];
+    size_t width = dtype_info(dtype)->bytes;
+    for (size_t start = 0; start < node->n; start += BLOCK) {
+        size_t count = node->n - start < BLOCK ? node->n - start : BLOCK;
+        dtype_from_double(out + start * width, dtype, node_block(node, start, count, buffer),
+                          count);
+    }
+}
+
 static struct status to_elements(void *out, struct tape *tape, struct node *node, enum dtype dtype)
 {
     if (node->integer) {
         dtype_from_int64(out, dtype, node->integer, node->n);
         return status_ok();
+    }
+    if (node_is_deferred(node) && !dtype_is_complex(dtype)) {
+        by_blocks(out, node, dtype);
+        return tape->status;
     }
     const double *re = node_values(tape, node);
     if (dtype_is_complex(dtype)) {
@@ -75,4 +96,104 @@ struct status bench_native_gradients(struct value *out, struct bench *bench,
                           own->call.arguments.leaves[i].value->tensor.tensor->dtype, own->arena));
     }
     return status_ok();
+}
+
+/* ---- results alone -------------------------------------------------------------------------- */
+
+enum { LISTS = 2, WORTH_MOVING = 1 << 20 };
+
+/* A result that stays, and the list and the place that it is entered in. */
+struct kept {
+    int list;
+    size_t place, bytes;
+    struct tensor tensor;
+};
+
+static int by_address(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const struct kept *)a)->tensor.data,
+              y = (uintptr_t)((const struct kept *)b)->tensor.data;
+    return (x > y) - (x < y);
+}
+
+static size_t length_of(const struct value *list)
+{
+    return list->kind == VALUE_LIST ? list->list.count : 0;
+}
+
+/* The tensors of the lists in the order of memory. False when they hold something else that lies in the arena, or
+ * when tensors do not lie apart behind `start`. */
+static bool find_kept(struct kept *out, size_t *count, struct value *const *lists,
+                      const void *start)
+{
+    uintptr_t end = (uintptr_t)start;
+    *count = 0;
+    for (int k = 0; k < LISTS; k++)
+        for (size_t i = 0; i < length_of(lists[k]); i++) {
+            const struct value *item = &lists[k]->list.items[i];
+            if (item->kind == VALUE_NONE) continue;
+            if (item->kind != VALUE_TENSOR) return false;
+            const struct tensor *tensor = item->tensor.tensor;
+            size_t bytes = tensor_elements(tensor) * dtype_info(tensor->dtype)->bytes;
+            out[(*count)++] = (struct kept){ k, i, bytes, *tensor };
+        }
+    if (*count) qsort(out, *count, sizeof *out, by_address);
+    for (size_t i = 0; i < *count; i++) {
+        uintptr_t data = (uintptr_t)out[i].tensor.data;
+        if (data < end) return false;
+        end = data + out[i].bytes;
+    }
+    return true;
+}
+
+/* Rewind, and give each tensor the first room that is free: at its place or before it, so that none is overwritten
+ * before its turn. */
+static struct status move_down(struct kept *kept, size_t count, struct arena *arena,
+                               struct arena_mark mark)
+{
+    arena_rewind(arena, mark);
+    for (size_t i = 0; i < count; i++) {
+        void *data = arena_allocate(arena, kept[i].bytes);
+        if (!data) return status_no_memory(kept[i].bytes);
+        memmove(data, kept[i].tensor.data, kept[i].bytes);
+        kept[i].tensor.data = data;
+    }
+    return status_ok();
+}
+
+static struct status enter_kept(struct value *const *lists, const size_t *lengths,
+                                const struct kept *kept, size_t count, struct arena *arena)
+{
+    for (int k = 0; k < LISTS; k++) {
+        if (lists[k]->kind != VALUE_LIST) continue;
+        TRY(new_list(lists[k], lengths[k], arena));
+        for (size_t i = 0; i < lengths[k]; i++) lists[k]->list.items[i].kind = VALUE_NONE;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct tensor *tensor = arena_allocate(arena, sizeof *tensor);
+        if (!tensor) return status_no_memory(sizeof *tensor);
+        *tensor = kept[i].tensor;
+        struct value *item = &lists[kept[i].list]->list.items[kept[i].place];
+        item->kind = VALUE_TENSOR;
+        item->tensor.tensor = tensor;
+    }
+    return status_ok();
+}
+
+struct status bench_native_keep(struct value *outputs, struct value *gradients, struct arena *arena,
+                                struct arena_mark mark, const void *start)
+{
+    struct value *lists[LISTS] = { outputs, gradients };
+    size_t lengths[LISTS] = { length_of(outputs), length_of(gradients) }, count;
+    if (arena->used_bytes - mark.used_bytes < WORTH_MOVING || !arena_can_rewind(arena, mark))
+        return status_ok();
+    struct kept *kept = memory_allocate_zeroed(lengths[0] + lengths[1] + 1, sizeof *kept);
+    if (!kept) return status_no_memory(0);
+    struct status status = status_ok();
+    if (find_kept(kept, &count, lists, start)) {
+        status = move_down(kept, count, arena, mark);
+        if (!status.code) status = enter_kept(lists, lengths, kept, count, arena);
+    }
+    memory_release(kept);
+    return status;
 }

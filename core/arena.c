@@ -186,12 +186,17 @@ struct arena_mark arena_mark(const struct arena *arena)
                                 .used_bytes = arena->used_bytes };
 }
 
-void arena_rewind(struct arena *arena, struct arena_mark mark)
+bool arena_can_rewind(const struct arena *arena, struct arena_mark mark)
 {
     /* New blocks come first or second. */
     const struct arena_block *block = arena->used;
-    if (!arena->reserved || block != mark.block) return;
-    if (block && (block->filled != mark.block_filled || block->next != mark.second)) return;
+    if (!arena->reserved || block != mark.block) return false;
+    return !block || (block->filled == mark.block_filled && block->next == mark.second);
+}
+
+void arena_rewind(struct arena *arena, struct arena_mark mark)
+{
+    if (!arena_can_rewind(arena, mark)) return;
     block_cut(arena->reserved, mark.range_filled);
     arena->used_bytes = mark.used_bytes;
 }

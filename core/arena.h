@@ -64,6 +64,8 @@ struct arena_mark arena_mark(const struct arena *arena);
  * the same, still warm pages. For scratch room inside a case. Works where all of it came from the
  * reserved range; otherwise nothing happens and it stays until the reset. */
 void arena_rewind(struct arena *arena, struct arena_mark mark);
+bool arena_can_rewind(const struct arena *arena,
+                      struct arena_mark mark); /* does something happen? */
 
 /* For tests: asked before every piece that is handed out; true refuses it as exhausted. */
 extern bool (*arena_fault)(size_t bytes);

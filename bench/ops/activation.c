@@ -396,6 +396,7 @@ static void gelu(struct call *call)
     if (!call_require(call, by_tanh || !strcmp(approximate, "none"),
                       "approximate is '%s'; it can be 'none' or 'tanh'", approximate))
         return;
+    tape_defer(call->tape);
     call_return(call, gelu_of(call->tape, x, by_tanh));
 }
 static void gelu_backward(struct call *call) { call_return_gradients(call, gelu, of_input); }

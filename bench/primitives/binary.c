@@ -14,6 +14,7 @@
 #include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
 #include "bench/tape/promotion.h"
+#include "core/checked.h"
 #include "core/kernel_modes.h"
 #include "core/log_gamma.h"
 #include "core/vectorize.h"
@@ -75,7 +76,7 @@ static void binary_enclose(struct enclosure *enclosure, void *ball, struct node 
     /* A ball has no -0. Where an operand is -0 and chooses a side of a cut (atan2), the double
      * value of the exact operands has the right sign. */
     if ((arb_is_zero(a) || arb_is_zero(b)) && arb_is_exact(a) && arb_is_exact(b) &&
-        arb_is_nonzero(ball) && arb_is_negative(ball) != (node->value[i] < 0))
+        arb_is_nonzero(ball) && arb_is_negative(ball) != (node_value_at(node, i) < 0))
         arb_neg(ball, ball);
     arb_clear(a);
     arb_clear(b);
@@ -116,34 +117,50 @@ static bool binary_pair(struct enclosure *enclosure, struct pair *out, struct no
 static const struct primitive binary_primitive = { "a function of two", binary_backward,
                                                    binary_enclose, binary_pair };
 
+enum { BOUND_BLOCK = 512 };
+
 struct binary_context {
     const struct binary_function *f;
     char operation;      /* + - * / or 0 for any other function */
     double kernel, tiny; /* relative and absolute rounding of a modelled kernel, else 0 */
     double exponent;     /* relative rounding of the terms of an exponent behind it, else 0 */
     bool independent;    /* errors of the operands, in the mean: they add up in squares */
-    const struct node *a, *b;
-    struct node *out;
+    bool single;         /* values are rounded to float */
+    int scaled; /* 1, 2: bounds are those of this operand times `scale`, 2^k, and what underflows */
+    double scale, scaled_tiny;
+    struct walk walk;
 };
 
-#define BINARY_LOOP(EXPRESSION)                        \
-    do {                                               \
-        if (step[0] && step[1])                        \
-            for (size_t i = 0; i < count; i++) {       \
-                double x = a[i], y = b[i];             \
-                z[i] = (EXPRESSION);                   \
-            }                                          \
-        else if (step[0]) {                            \
-            const double y = *b;                       \
-            for (size_t i = 0; i < count; i++) {       \
-                double x = a[i];                       \
-                z[i] = (EXPRESSION);                   \
-            }                                          \
-        } else                                         \
-            for (size_t i = 0; i < count; i++) {       \
-                double x = *a, y = b[step[1] ? i : 0]; \
-                z[i] = (EXPRESSION);                   \
-            }                                          \
+/* Elements that are being made of a step: `value` and `error` (or NULL) are for those from `start` on. */
+struct binary_elements {
+    const struct binary_context *c;
+    const struct node *a, *b;
+    size_t start;
+    double *value, *error;
+};
+
+/* z = f(a, b) for `count` elements; an operand with a step of 0 is one that repeats. */
+typedef void value_row(const struct binary_context *c, double *z, const double *a, int64_t step_a,
+                       const double *b, int64_t step_b, size_t count);
+
+#define BINARY_LOOP(EXPRESSION)                       \
+    do {                                              \
+        if (step_a && step_b)                         \
+            for (size_t i = 0; i < count; i++) {      \
+                double x = a[i], y = b[i];            \
+                z[i] = (EXPRESSION);                  \
+            }                                         \
+        else if (step_a) {                            \
+            const double y = *b;                      \
+            for (size_t i = 0; i < count; i++) {      \
+                double x = a[i];                      \
+                z[i] = (EXPRESSION);                  \
+            }                                         \
+        } else                                        \
+            for (size_t i = 0; i < count; i++) {      \
+                double x = *a, y = b[step_b ? i : 0]; \
+                z[i] = (EXPRESSION);                  \
+            }                                         \
     } while (0)
 
 /* A row by the function for arrays, what has a step of 0 repeated. */
@@ -162,52 +179,45 @@ static void vector_row(const struct binary_function *f, double *z, const double 
     }
 }
 
-static void generic_row(void *context, size_t out, size_t count, const size_t *offset,
-                        const int64_t *step)
+static void generic_row(const struct binary_context *c, double *z, const double *a, int64_t step_a,
+                        const double *b, int64_t step_b, size_t count)
 {
-    const struct binary_context *c = context;
-    const double *a = c->a->value + offset[0], *b = c->b->value + offset[1];
-    double *z = c->out->value + out;
     if (c->f->vector && count >= 4) {
-        vector_row(c->f, z, a, step[0], b, step[1], count);
+        vector_row(c->f, z, a, step_a, b, step_b, count);
         return;
     }
     BINARY_LOOP(c->f->scalar(x, y));
 }
 
-VECTORIZED static void add_row(void *context, size_t out, size_t count, const size_t *offset,
-                               const int64_t *step)
+VECTORIZED static void add_row(const struct binary_context *c, double *restrict z,
+                               const double *restrict a, int64_t step_a, const double *restrict b,
+                               int64_t step_b, size_t count)
 {
-    const struct binary_context *c = context;
-    const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
-    double *restrict z = c->out->value + out;
+    (void)c;
     BINARY_LOOP(x + y);
 }
 
-VECTORIZED static void subtract_row(void *context, size_t out, size_t count, const size_t *offset,
-                                    const int64_t *step)
+VECTORIZED static void subtract_row(const struct binary_context *c, double *restrict z,
+                                    const double *restrict a, int64_t step_a,
+                                    const double *restrict b, int64_t step_b, size_t count)
 {
-    const struct binary_context *c = context;
-    const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
-    double *restrict z = c->out->value + out;
+    (void)c;
     BINARY_LOOP(x - y);
 }
 
-VECTORIZED static void multiply_row(void *context, size_t out, size_t count, const size_t *offset,
-                                    const int64_t *step)
+VECTORIZED static void multiply_row(const struct binary_context *c, double *restrict z,
+                                    const double *restrict a, int64_t step_a,
+                                    const double *restrict b, int64_t step_b, size_t count)
 {
-    const struct binary_context *c = context;
-    const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
-    double *restrict z = c->out->value + out;
+    (void)c;
     BINARY_LOOP(x * y);
 }
 
-VECTORIZED static void divide_row(void *context, size_t out, size_t count, const size_t *offset,
-                                  const int64_t *step)
+VECTORIZED static void divide_row(const struct binary_context *c, double *restrict z,
+                                  const double *restrict a, int64_t step_a,
+                                  const double *restrict b, int64_t step_b, size_t count)
 {
-    const struct binary_context *c = context;
-    const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
-    double *restrict z = c->out->value + out;
+    (void)c;
     BINARY_LOOP(x / y);
 }
 
@@ -223,34 +233,29 @@ static double own_error(const struct binary_context *c, double a, double x, doub
     return isfinite(roundings) ? roundings * fabs(y) : INFINITY;
 }
 
-enum { BOUND_BLOCK = 512 };
-
-/* Values and bounds of `count` elements of an operand as arrays: in place where they are, in the
- * buffers where a step of 0 repeats one or the bound has the uniform form. */
+/* `count` elements of an operand as arrays, and their bounds where `bounded`: in place where they are, in the
+ * buffers where they have to be made or a step of 0 repeats one. */
 struct operand_block {
     const double *value, *error;
     double values[BOUND_BLOCK], errors[BOUND_BLOCK];
 };
 
-VECTORIZED static void read_block(struct operand_block *block, const struct node *x, size_t at,
-                                  int64_t step, size_t count)
+static void read_block(struct operand_block *block, const struct node *x, size_t at, int64_t step,
+                       size_t count, bool bounded)
 {
     if (step) {
-        block->value = x->value + at;
-        block->error = x->error ? x->error + at : block->errors;
-        if (x->error) return;
-        for (size_t i = 0; i < count; i++) {
-            double magnitude = fabs(block->value[i]);
-            double bound = x->relative * magnitude + x->absolute;
-            block->errors[i] = magnitude < INFINITY ? bound : 0;
-        }
+        if (bounded)
+            block->value =
+                node_bounded_block(&block->error, x, at, count, block->values, block->errors);
+        else block->value = node_block(x, at, count, block->values);
         return;
     }
-    double value = x->value[at], error = node_error(x, at);
-    for (size_t i = 0; i < count; i++) {
+    double value = x->value[at], error = bounded ? node_error(x, at) : 0;
+    for (size_t i = 0; bounded && i < count; i++) {
         block->values[i] = value;
         block->errors[i] = error;
     }
+    block->values[0] = value;
     block->value = block->values;
     block->error = block->errors;
 }
@@ -273,12 +278,11 @@ VECTORIZED static void read_block(struct operand_block *block, const struct node
         out[i] = y < INFINITY ? squares >= 0 ? sqrt(squares) + c->tiny : INFINITY : 0; \
     }
 
-VECTORIZED static void spread_block(const struct binary_context *c, size_t at, size_t count,
+VECTORIZED static void spread_block(const struct binary_context *c, double *restrict out,
+                                    const double *restrict z, size_t count,
                                     const double *restrict a, const double *restrict ea,
                                     const double *restrict b, const double *restrict eb)
 {
-    const double *restrict z = c->out->value + at;
-    double *restrict out = c->out->error + at;
     switch (c->operation) {
     case '+':
     case '-': SPREAD_LOOP(ex * ex + ev * ev) break;
@@ -295,12 +299,11 @@ VECTORIZED static void spread_block(const struct binary_context *c, size_t at, s
     }
 }
 
-VECTORIZED static void bound_block(const struct binary_context *c, size_t at, size_t count,
-                                   const double *restrict a, const double *restrict ea,
-                                   const double *restrict b, const double *restrict eb)
+VECTORIZED static void bound_block(const struct binary_context *c, double *restrict out,
+                                   const double *restrict z, size_t count, const double *restrict a,
+                                   const double *restrict ea, const double *restrict b,
+                                   const double *restrict eb)
 {
-    const double *restrict z = c->out->value + at;
-    double *restrict out = c->out->error + at;
     const double u = UNIT_ROUNDOFF;
     switch (c->operation) {
     case '+':
@@ -318,18 +321,52 @@ VECTORIZED static void bound_block(const struct binary_context *c, size_t at, si
     }
 }
 
-static void error_row(void *context, size_t out, size_t count, const size_t *offset,
-                      const int64_t *step)
+VECTORIZED static void scaled_block(const struct binary_context *c, double *restrict out,
+                                    const double *restrict z, const double *restrict error,
+                                    size_t count)
 {
-    const struct binary_context *c = context;
+    for (size_t i = 0; i < count; i++) {
+        double bound = error[i] * c->scale + c->scaled_tiny;
+        out[i] = fabs(z[i]) < INFINITY ? bound : 0;
+    }
+}
+
+VECTORIZED static void round_block(double *z, size_t count)
+{
+    for (size_t i = 0; i < count; i++) z[i] = (float)z[i];
+}
+
+static value_row *row_of(char operation);
+
+static void elements_row(void *context, size_t out, size_t count, const size_t *offset,
+                         const int64_t *step)
+{
+    const struct binary_elements *e = context;
+    const struct binary_context *c = e->c;
     struct operand_block a, b;
+    bool bounded = e->error != NULL;
     for (size_t start = 0; start < count; start += BOUND_BLOCK) {
         size_t n = count - start < BOUND_BLOCK ? count - start : BOUND_BLOCK;
-        read_block(&a, c->a, offset[0] + (step[0] ? start : 0), step[0], n);
-        read_block(&b, c->b, offset[1] + (step[1] ? start : 0), step[1], n);
-        (c->independent ? spread_block : bound_block)(c, out + start, n, a.value, a.error, b.value,
-                                                      b.error);
+        read_block(&a, e->a, offset[0] + (step[0] ? start : 0), step[0], n, bounded);
+        read_block(&b, e->b, offset[1] + (step[1] ? start : 0), step[1], n, bounded);
+        double *z = e->value + (out - e->start) + start;
+        row_of(c->operation)(c, z, a.value, step[0], b.value, step[1], n);
+        if (c->single) round_block(z, n);
+        if (!bounded) continue;
+        double *bound = e->error + (out - e->start) + start;
+        if (c->scaled) scaled_block(c, bound, z, c->scaled == 1 ? a.error : b.error, n);
+        else
+            (c->independent ? spread_block : bound_block)(c, bound, z, n, a.value, a.error, b.value,
+                                                          b.error);
     }
+}
+
+static void binary_elements(const struct node *node, size_t start, size_t count, double *value,
+                            double *error)
+{
+    const struct binary_context *c = node->deferral->context;
+    struct binary_elements elements = { c, node->inputs[0], node->inputs[1], start, value, error };
+    walk_part(&c->walk, start, start + count, elements_row, &elements);
 }
 
 /* A bound that is relative but for what underflow loses. */
@@ -337,8 +374,12 @@ static bool is_relative(const struct node *x) { return !x->error && x->absolute 
 
 static bool is_moderate(const struct node *x)
 {
-    double most = 0;
-    for (size_t i = 0; i < x->n; i++) most = fmax(most, fabs(x->value[i]));
+    double most = 0, buffer[BOUND_BLOCK];
+    for (size_t start = 0; start < x->n; start += BOUND_BLOCK) {
+        size_t count = x->n - start < BOUND_BLOCK ? x->n - start : BOUND_BLOCK;
+        const double *value = node_block(x, start, count, buffer);
+        for (size_t i = 0; i < count; i++) most = fmax(most, fabs(value[i]));
+    }
     return most < 0x1p100;
 }
 
@@ -368,19 +409,23 @@ static bool is_power_of_two(const struct node *x)
     return x->n == 1 && node_is_exact(x) && fabs(frexp(x->value[0], &exponent)) == 0.5;
 }
 
+/* Does each element have a bound of its own? */
+static bool has_bounds(const struct node *x)
+{
+    return x->error || (node_is_deferred(x) && x->deferral->bounded);
+}
+
 /* Multiplying by +-2^k rounds nothing but what underflows. */
-static bool scaled_bound(struct tape *tape, struct node *node, const struct node *x,
-                         const struct node *factor)
+static bool scaled_bound(struct node *node, struct binary_context *c, const struct tape *tape,
+                         const struct node *x, const struct node *factor)
 {
     if (!is_power_of_two(factor) || x->n != node->n) return false;
-    double size = fabs(factor->value[0]), tiny = size < 1 ? tape->tiny : 0;
+    c->scale = fabs(factor->value[0]);
+    c->scaled_tiny = c->scale < 1 ? tape->tiny : 0;
+    c->scaled = has_bounds(x);
+    if (c->scaled) return true;
     node->relative = x->relative;
-    node->absolute = x->absolute * size + tiny;
-    if (!x->error || !node_need_errors(tape, node)) return true;
-    for (size_t i = 0; i < node->n; i++) {
-        double bound = x->error[i] * size + tiny;
-        node->error[i] = isfinite(node->value[i]) ? bound : 0;
-    }
+    node->absolute = x->absolute * c->scale + c->scaled_tiny;
     return true;
 }
 
@@ -396,7 +441,7 @@ static char operation_of(const struct binary_function *f)
     return 0;
 }
 
-static row_function *row_of(char operation)
+static value_row *row_of(char operation)
 {
     switch (operation) {
     case '+': return add_row;
@@ -424,56 +469,77 @@ static double kernel_roundings(const struct tape *tape, const struct binary_func
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? fmax(worst / 4, 0.6) : worst;
 }
 
+/* Choose the form of the bounds of f(a, b): into `node`, or true where each element has its own. */
+static bool choose_bounds(struct node *node, struct binary_context *c, const struct tape *tape,
+                          const struct node *a, const struct node *b)
+{
+    bool exact = node_is_exact(a) && node_is_exact(b), model = tape_is_model(tape);
+    if (c->operation == '*' && scaled_bound(node, c, tape, a, b)) return c->scaled == 1;
+    if (c->operation == '*' && scaled_bound(node, c, tape, b, a)) {
+        c->scaled *= 2;
+        return c->scaled == 2;
+    }
+    if (c->operation && exact) {
+        node->relative = model ? c->kernel : tape->unit;
+        node->absolute = tape->tiny;
+        return false;
+    }
+    if (!model && c->f->vector && exact) {
+        node->relative = 2 * UNIT_ROUNDOFF;
+        node->absolute = 0x1p-1074;
+        return false;
+    }
+    return model || !relative_bound(node, a, b, c->operation);
+}
+
+static struct binary_context *binary_open(struct tape *tape, const struct binary_function *f,
+                                          struct node *const *operands)
+{
+    struct binary_context *c = tape_allocate(tape, 1, sizeof *c);
+    if (!c) return NULL;
+    *c = (struct binary_context){
+        .f = f,
+        .operation = operation_of(f),
+        .independent = tape_is_typical(tape) && operands[0] != operands[1],
+        .single = tape_is_single(tape),
+    };
+    if (tape_is_model(tape)) {
+        c->kernel = kernel_roundings(tape, f) * tape->unit;
+        c->tiny = tape->tiny;
+        if (is_gamma_series(f)) c->exponent = tape->unit * (tape_is_typical(tape) ? 1 : 4);
+    }
+    return c;
+}
+
+/* What an element costs beside an addition: a quotient about 4, a library function about 16. */
+static int cost_of(const struct binary_context *c)
+{
+    return c->operation == '/' ? 4 : c->operation ? 1 : c->f->vector ? 16 : 64;
+}
+
 static struct node *evaluate_binary(struct tape *tape, const struct binary_function *f,
                                     struct node *a, struct node *b)
 {
     struct node *operands[2] = { node_to_real(tape, a), node_to_real(tape, b) };
     int64_t shape[TENSOR_MAX_RANK];
+    size_t n = 0;
     int rank;
-    struct walk walk;
 
-    if (tape_failed(tape) || !walk_open(&walk, tape, 2, operands, &rank, shape))
-        return node_scalar(tape, 0);
-    struct node *node = node_new(tape, &binary_primitive,
-                                 dtype_promote(operands[0]->dtype, operands[1]->dtype), rank, shape,
-                                 2, operands, f);
-    (void)node_values(tape, operands[0]);
-    (void)node_values(tape, operands[1]);
+    if (tape_failed(tape)) return node_scalar(tape, 0);
+    struct binary_context *c = binary_open(tape, f, operands);
+    if (!c || !walk_open(&c->walk, tape, 2, operands, &rank, shape)) return node_scalar(tape, 0);
+    enum dtype dtype = dtype_promote(operands[0]->dtype, operands[1]->dtype);
+    bool defers = shape_elements(&n, rank, shape) &&
+                  tape_may_defer(tape, n, cost_of(c), 2, operands);
+    for (int k = 0; k < 2; k++)
+        if (!node_is_deferred(operands[k]) && (!defers || operands[k]->n != n))
+            (void)node_values(tape, operands[k]);
+    struct node *node = node_step(tape, &binary_primitive, dtype, rank, shape, 2, operands, f);
     if (tape_failed(tape)) return tape_failure(tape);
-
-    struct binary_context context = {
-        .f = f,
-        .operation = operation_of(f),
-        .independent = tape_is_typical(tape) && operands[0] != operands[1],
-        .a = operands[0],
-        .b = operands[1],
-        .out = node,
-    };
-    if (tape_is_model(tape)) {
-        context.kernel = kernel_roundings(tape, f) * tape->unit;
-        context.tiny = tape->tiny;
-        if (is_gamma_series(f)) context.exponent = tape->unit * (tape_is_typical(tape) ? 1 : 4);
-    }
-    walk_rows(&walk, node->n, row_of(context.operation), &context);
-    node_round(tape, node);
-    if (!tape_is_reference(tape)) return node;
-    if (context.operation == '*' && (scaled_bound(tape, node, operands[0], operands[1]) ||
-                                     scaled_bound(tape, node, operands[1], operands[0])))
-        return node;
-    if (context.operation && node_is_exact(operands[0]) && node_is_exact(operands[1])) {
-        node->relative = tape_is_model(tape) ? context.kernel : tape->unit;
-        node->absolute = tape->tiny;
-    } else if (!tape_is_model(tape) && f->vector && node_is_exact(operands[0]) &&
-               node_is_exact(operands[1])) {
-        node->relative = 2 * UNIT_ROUNDOFF;
-        node->absolute = 0x1p-1074;
-    } else if (!tape_is_model(tape) &&
-               relative_bound(node, operands[0], operands[1], context.operation)) {
-        return node;
-    } else if (node_need_errors(tape, node)) {
-        walk_rows(&walk, node->n, error_row, &context);
-    }
-    return node;
+    bool bounded = tape_is_reference(tape) &&
+                   choose_bounds(node, c, tape, operands[0], operands[1]);
+    node_evaluate(tape, node, (struct deferral){ binary_elements, c, cost_of(c), bounded }, defers);
+    return tape_failed(tape) ? tape_failure(tape) : node;
 }
 
 struct node *node_binary(struct tape *tape, const struct binary_function *f, struct node *a,

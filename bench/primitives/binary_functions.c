@@ -415,10 +415,10 @@ PARTIALS(d_divide)
 static struct node *one_less(struct tape *tape, struct node *b)
 {
     struct node *less = node_offset(tape, node_detach(tape, b), -1);
-    const double *value = node_values(tape, b);
+    const double *value = node_values(tape, b), *lower = node_values(tape, less);
     bool exact = node_is_exact(b) && !tape_failed(tape);
     for (size_t i = 0; exact && i < b->n; i++)
-        exact = less->value[i] + 1 == value[i] && fabs(value[i]) < 0x1p52;
+        exact = lower[i] + 1 == value[i] && fabs(value[i]) < 0x1p52;
     return exact ? node_detach(tape, less) : less;
 }
 

@@ -7,6 +7,8 @@
 #include "bench/primitives/movement.h"
 #include "bench/primitives/view.h"
 
+enum { LARGE = 1 << 15 }; /* elements: beyond the cache of a core */
+
 /* Do the reduced dimensions lie together, extents of 1 apart? *first is the first of them above 1,
  * or -1. */
 static bool lie_together(int *first, const struct node *x, uint32_t dims)
@@ -60,6 +62,12 @@ static struct node *reduce_integers(struct tape *tape, const struct reduction *r
     return node;
 }
 
+/* Would reading the elements as a whole take memory that reading them by blocks does not? */
+static bool reads_unread(const struct node *x)
+{
+    return node_is_deferred(x) || (x->source && !x->value && x->n >= LARGE);
+}
+
 _Static_assert(TENSOR_MAX_RANK < 32, "dimensions are bits of a mask");
 
 struct node *node_reduce(struct tape *tape, const struct reduction *reduction, struct node *x,
@@ -87,11 +95,12 @@ struct node *node_reduce(struct tape *tape, const struct reduction *reduction, s
         struct node *node = reduce_integers(tape, reduction, blocks, lines, shape);
         return keepdim ? node : node_squeeze(tape, node, dims);
     }
-    bool as_stored = reduction->reads_leaves && tape->arithmetic == BENCH_REFERENCE &&
+    bool as_stored = reduction->reads_blocks && tape->arithmetic == BENCH_REFERENCE &&
                      lines->step == 1 && blocks->source;
-    if (!as_stored) (void)node_values(tape, blocks);
+    bool as_made = reduction->reads_blocks && tape->defers && reads_unread(blocks);
+    if (!as_stored && !as_made) (void)node_values(tape, blocks);
     struct node *node =
-        node_new(tape, reduction->primitive, x->dtype, rank, block_shape, 1, &blocks, lines);
+        node_new_reader(tape, reduction->primitive, x->dtype, rank, block_shape, 1, &blocks, lines);
     if (tape_failed(tape)) return tape_failure(tape);
     reduction->evaluate(tape, node, blocks, lines);
     node = node_reshape(tape, node, rank, shape);

@@ -15,7 +15,7 @@ struct reduction {
     /* Integral lines, modulo 2^64. */
     uint64_t neutral;
     uint64_t (*combine)(uint64_t a, uint64_t b);
-    bool reads_leaves; /* whole lines of a leaf are read as it is stored, in BENCH_REFERENCE */
+    bool reads_blocks; /* the elements of input tensors and of deferred nodes are read by blocks */
 };
 
 /* Reduce real or integral x over the dimensions whose bit is set in `dims`. Dimensions that do not lie

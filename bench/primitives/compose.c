@@ -135,6 +135,7 @@ struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims,
                                struct node **mean, struct node **rstd)
 {
     x = node_to_real(tape, x);
+    tape_defer(tape);
     struct node *m = node_mean(tape, x, dims, true);
     struct node *d = node_subtract(tape, x, tape_is_model(tape) ? node_detach(tape, m) : m);
     struct node *variance = node_mean(tape, node_multiply(tape, d, d), dims, true), *shift = NULL;

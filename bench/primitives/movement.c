@@ -95,6 +95,47 @@ static bool broadcast_pair(struct enclosure *enclosure, struct pair *out, struct
 static const struct primitive broadcast_primitive = { "broadcast", broadcast_backward,
                                                       broadcast_enclose, broadcast_pair };
 
+/* Elements that are being made of a broadcast node, from `start` on. */
+struct repetition {
+    const struct node *x;
+    size_t start;
+    double *value, *error;
+};
+
+static void repeat_row(void *context, size_t out, size_t count, const size_t *offset,
+                       const int64_t *step)
+{
+    const struct repetition *r = context;
+    const struct node *x = r->x;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = offset[0] + (step[0] ? i : 0);
+        r->value[out - r->start + i] = x->value[at];
+        if (r->error) r->error[out - r->start + i] = node_error(x, at);
+    }
+}
+
+static void repeated_elements(const struct node *node, size_t start, size_t count, double *value,
+                              double *error)
+{
+    struct repetition repetition = { node->inputs[0], start, value, error };
+    walk_part(node->deferral->context, start, start + count, repeat_row, &repetition);
+}
+
+/* x read at the places of a larger shape, when that is read. */
+static struct node *repeated(struct tape *tape, struct node *x, int rank, const int64_t *shape)
+{
+    struct walk *walk = tape_allocate(tape, 1, sizeof *walk);
+    (void)node_values(tape, x);
+    struct node *node = node_step(tape, &broadcast_primitive, x->dtype, rank, shape, 1, &x, NULL);
+    if (tape_failed(tape)) return tape_failure(tape);
+    walk_over(walk, 1, &x, rank, shape);
+    node->relative = x->relative;
+    node->absolute = x->absolute;
+    node_evaluate(tape, node, (struct deferral){ repeated_elements, walk, 1, x->error != NULL },
+                  true);
+    return tape_failed(tape) ? tape_failure(tape) : node;
+}
+
 struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const int64_t *shape)
 {
     int64_t full[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], own[TENSOR_MAX_RANK];
@@ -120,6 +161,9 @@ struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const i
     if (x->imaginary)
         return node_complex(tape, node_broadcast(tape, node_real_part(tape, x), rank, full),
                             node_broadcast(tape, node_imaginary_part(tape, x), rank, full));
+    size_t n = 0;
+    if (!x->integer && shape_elements(&n, rank, full) && tape_may_defer(tape, n, 1, 1, &x))
+        return repeated(tape, x, rank, full);
     struct node *node = moved(tape, &broadcast_primitive, x, rank, full, NULL);
     if (tape_failed(tape)) return tape_failure(tape);
     if (x->integer) copy_strided(node->integer, x->integer, rank, full, stride, 0, node->n);

@@ -121,25 +121,42 @@ static double wide_sum(const double *x, size_t n, size_t step)
            ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
+VECTORIZED static void add_row(double *restrict sum, double *restrict low,
+                               double *restrict magnitude, const double *restrict x, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        low[j] += two_sum(&sum[j], x[j]);
+        magnitude[j] += fabs(x[j]);
+    }
+}
+
+/* Round the sums of columns, and add the bound of that to `bound`. `scratch`: their errors, then their magnitudes. */
+static void end_columns(double *sum, double *bound, const double *scratch, size_t extent,
+                        size_t inner)
+{
+    const double *low = scratch, *magnitude = scratch + inner;
+    double gamma = gamma_of((double)(extent + 2));
+    for (size_t j = 0; j < inner; j++) {
+        if (isfinite(sum[j])) sum[j] += low[j];
+        if (extent > 1 && isfinite(sum[j]))
+            bound[j] += UNIT_ROUNDOFF * fabs(sum[j]) + gamma * gamma * magnitude[j] * (1 + 0x1p-20);
+    }
+}
+
 /* Sums down the columns of one (extent, inner) block, a row at a time: memory order. */
 VECTORIZED static void certified_columns(double *sum, double *bound, double *scratch,
                                          const double *x, size_t extent, size_t inner)
 {
     double *low = scratch, *magnitude = scratch + inner;
     memset(sum, 0, inner * sizeof *sum);
+    memset(bound, 0, inner * sizeof *bound);
     memset(scratch, 0, 2 * inner * sizeof *scratch);
     for (size_t k = 0; k < extent; k++, x += inner)
         for (size_t j = 0; j < inner; j++) {
             low[j] += two_sum(&sum[j], x[j]);
             magnitude[j] += fabs(x[j]);
         }
-    double gamma = gamma_of((double)(extent + 2));
-    for (size_t j = 0; j < inner; j++) {
-        if (isfinite(sum[j])) sum[j] += low[j];
-        bound[j] = extent > 1 && isfinite(sum[j])
-                       ? UNIT_ROUNDOFF * fabs(sum[j]) + gamma * gamma * magnitude[j] * (1 + 0x1p-20)
-                       : 0;
-    }
+    end_columns(sum, bound, scratch, extent, inner);
 }
 
 static void native_columns(double *sum, double *scratch, const double *x, size_t extent,
@@ -202,6 +219,119 @@ static void modelled_sums(const struct tape *tape, double *out, double *bound, d
     }
 }
 
+/* ---- by blocks ------------------------------------------------------------------------------ */
+
+/* Elements that are nowhere as a whole, an input tensor's or a deferred node's: a block at a time, in the order of
+ * memory and with the additions of the loops above. Errors of the terms are added up on their own: `growth` covers
+ * what the roundings of that take away. */
+struct block_sums {
+    const struct tape *tape;
+    const struct lines *l;
+    double *sum, *bound; /* of the lines of the block (outer index) at hand */
+    double *scratch;     /* two times the lines */
+    bool certify;
+};
+
+enum { SUM_BLOCK = NATIVE_BLOCK };
+
+/* Terms of several lines side by side; the first is of line j. */
+static void add_columns(const struct block_sums *s, size_t j, const double *x, const double *error,
+                        size_t count)
+{
+    double *low = s->scratch, *magnitude = s->scratch + s->l->step;
+    while (count) {
+        size_t n = s->l->step - j < count ? s->l->step - j : count;
+        if (s->certify) add_row(s->sum + j, low + j, magnitude + j, x, n);
+        else
+            for (size_t i = 0; i < n; i++) s->scratch[j + i] = (float)(s->scratch[j + i] + x[i]);
+        for (size_t i = 0; error && i < n; i++) s->bound[j + i] += error[i];
+        x += n;
+        if (error) error += n;
+        count -= n;
+        j = 0;
+    }
+}
+
+/* What the float lanes of a block of rows have is added to the sums, as native_columns does. */
+static void end_rows(const struct block_sums *s)
+{
+    for (size_t j = 0; j < s->l->step; j++) {
+        s->sum[j] = (float)(s->sum[j] + s->scratch[j]);
+        s->scratch[j] = 0;
+    }
+}
+
+/* Lines side by side: rows of one element each. */
+static void sum_columns(const struct block_sums *s, const struct node *x, size_t first)
+{
+    double buffer[SUM_BLOCK], bounds[SUM_BLOCK];
+    size_t step = s->l->step, rows = s->certify ? s->l->extent : NATIVE_BLOCK;
+    bool inexact = s->certify && !node_is_exact(x);
+    memset(s->sum, 0, step * sizeof *s->sum);
+    memset(s->scratch, 0, 2 * step * sizeof *s->scratch);
+    if (s->certify) memset(s->bound, 0, step * sizeof *s->bound);
+    for (size_t start = 0; start < s->l->extent; start += rows) {
+        size_t end = (start + rows < s->l->extent ? start + rows : s->l->extent) * step;
+        for (size_t at = start * step; at < end; at += SUM_BLOCK) {
+            size_t count = end - at < SUM_BLOCK ? end - at : SUM_BLOCK;
+            const double *error = NULL, *block = inexact ? node_bounded_block(&error, x, first + at,
+                                                                              count, buffer, bounds)
+                                                         : node_block(x, first + at, count, buffer);
+            add_columns(s, at % step, block, error, count);
+        }
+        if (!s->certify) end_rows(s);
+    }
+    if (s->certify) end_columns(s->sum, s->bound, s->scratch, s->l->extent, step);
+}
+
+/* One line. */
+static void sum_line(const struct block_sums *s, const struct node *x, size_t first)
+{
+    double buffer[SUM_BLOCK], bounds[SUM_BLOCK], carried = 0;
+    bool inexact = s->certify && !node_is_exact(x);
+    float native = 0;
+    if (s->certify && !inexact) {
+        *s->sum = certified_sum(s->bound, x, first, s->l->extent);
+        return;
+    }
+    struct compensated total = { 0 };
+    double plain = 0;
+    for (size_t at = 0; at < s->l->extent; at += SUM_BLOCK) {
+        size_t count = s->l->extent - at < SUM_BLOCK ? s->l->extent - at : SUM_BLOCK;
+        const double *error = NULL, *block = inexact ? node_bounded_block(&error, x, first + at,
+                                                                          count, buffer, bounds)
+                                                     : node_block(x, first + at, count, buffer);
+        if (s->certify) compensated_add(&total, block, count);
+        else native += (float)native_sum(block, count, 1);
+        for (size_t i = 0; inexact && i < count; i++) {
+            carried += error[i];
+            plain += block[i];
+        }
+    }
+    *s->sum = native;
+    if (!s->certify) return;
+    if (!compensated_total(s->sum, s->bound, &total)) { /* what is infinite */
+        *s->sum = plain;
+        *s->bound = 0;
+    }
+    *s->bound += carried;
+}
+
+static void sum_by_blocks(struct tape *tape, struct node *node, const struct node *x,
+                          const struct lines *l)
+{
+    struct block_sums s = { .tape = tape, .l = l, .certify = tape_is_reference(tape) };
+    double ignored, growth = (1 + 0x1p-40) * (1 + (double)(l->extent + 2) * 2 * UNIT_ROUNDOFF);
+    s.scratch = tape_allocate(tape, 2 * l->step, sizeof *s.scratch);
+    for (size_t a = 0; s.scratch && a < l->count / l->step; a++) {
+        s.sum = node->value + a * l->step;
+        s.bound = s.certify ? node->error + a * l->step : &ignored;
+        (l->step > 1 ? sum_columns : sum_line)(&s, x, a * l->extent * l->step);
+        for (size_t j = 0; s.certify && j < l->step; j++)
+            s.bound[j] = isfinite(s.sum[j]) ? s.bound[j] * growth : 0;
+    }
+}
+
 static void sum_evaluate(struct tape *tape, struct node *node, const struct node *x,
                          const struct lines *l)
 {
@@ -212,6 +342,10 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
 
     if (certify && !node_need_errors(tape, node)) return;
     if (tape_failed(tape) || !node->n) return;
+    if (!x->value && (x->deferral || l->step > 1 || !certify)) {
+        sum_by_blocks(tape, node, x, l);
+        return;
+    }
     for (size_t a = 0; a < l->count / l->step; a++) {
         const double *block = x->value ? x->value + a * l->extent * l->step : NULL;
         double *out = node->value + a * l->step,

@@ -161,37 +161,60 @@ static double kernel_factor(const struct tape *tape)
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? 0.75 : 3;
 }
 
-struct node *node_activation_slope(struct tape *tape, enum activation_slope which, struct node *x)
-{
-    const struct slope *slope = &slopes[which];
-    x = node_to_real(tape, x);
-    const double *in = node_values(tape, x);
-    struct node *node = node_new(tape, &slope_primitive, x->dtype, x->rank, x->shape, 1, &x, slope);
-    bool exact = node_is_exact(x), model = tape_is_model(tape);
-    bool uniform = exact && slope->relative > 0 && !model;
-    bool certify = !uniform && node_need_errors(tape, node);
-    double error[BLOCK], unit = tape->unit * kernel_factor(tape) * (1 + 0x1p-30);
+struct slope_context {
+    const struct tape *tape;
+    const struct slope *slope;
+    double unit; /* of its own error */
+};
 
-    if (tape_failed(tape)) return tape_failure(tape);
-    node->tracked = false;
-    if (uniform && tape_is_reference(tape)) {
-        node->relative = slope->relative * unit;
-        node->absolute = 4 * tape->tiny;
-    }
-    for (size_t start = 0; start < node->n; start += BLOCK) {
-        size_t count = node->n - start < BLOCK ? node->n - start : BLOCK;
-        slope->values(node->value + start, error, in + start, count);
-        for (size_t i = 0; certify && i < count; i++) {
-            double input = exact ? 0 : node_error(x, start + i) * slope->steepest;
-            if (model)
-                error[i] += (slope->cancels + slope->cancels_with_x * fabs(in[start + i])) / 3;
-            double bound = tape_join(tape, error[i] * unit, input) + 0x1p20 * tape->tiny;
-            node->error[start + i] = bound >= 0                      ? bound
-                                     : isnan(node->value[start + i]) ? 0
-                                                                     : INFINITY;
+static void slope_elements(const struct node *node, size_t start, size_t count, double *value,
+                           double *error)
+{
+    const struct slope_context *c = node->deferral->context;
+    const struct slope *slope = c->slope;
+    const struct node *x = node->inputs[0];
+    const struct tape *tape = c->tape;
+    bool model = tape_is_model(tape);
+    double own[BLOCK], buffer[BLOCK], bounds[BLOCK];
+    for (size_t done = 0; done < count; done += BLOCK) {
+        size_t n = count - done < BLOCK ? count - done : BLOCK;
+        double *y = value + done;
+        const double *e = NULL,
+                     *in = error ? node_bounded_block(&e, x, start + done, n, buffer, bounds)
+                                 : node_block(x, start + done, n, buffer);
+        slope->values(y, own, in, n);
+        if (tape_is_single(tape))
+            for (size_t i = 0; i < n; i++) y[i] = (float)y[i];
+        for (size_t i = 0; error && i < n; i++) {
+            double input = e[i] * slope->steepest;
+            if (model) own[i] += (slope->cancels + slope->cancels_with_x * fabs(in[i])) / 3;
+            double bound = tape_join(tape, own[i] * c->unit, input) + 0x1p20 * tape->tiny;
+            error[done + i] = bound >= 0 ? bound : isnan(y[i]) ? 0 : INFINITY;
         }
     }
-    node_round(tape, node);
+}
+
+struct node *node_activation_slope(struct tape *tape, enum activation_slope which, struct node *x)
+{
+    enum { COST = 16 }; /* in additions */
+    const struct slope *slope = &slopes[which];
+    x = node_to_real(tape, x);
+    struct slope_context *c = tape_allocate(tape, 1, sizeof *c);
+    if (!c) return tape_failure(tape);
+    *c = (struct slope_context){ tape, slope, tape->unit * kernel_factor(tape) * (1 + 0x1p-30) };
+    bool defers = tape_may_defer(tape, x->n, COST, 1, &x);
+    if (!defers && !node_is_deferred(x)) (void)node_values(tape, x);
+    struct node *node =
+        node_step(tape, &slope_primitive, x->dtype, x->rank, x->shape, 1, &x, slope);
+    if (tape_failed(tape)) return tape_failure(tape);
+    bool uniform = node_is_exact(x) && slope->relative > 0 && !tape_is_model(tape);
+    node->tracked = false;
+    if (uniform && tape_is_reference(tape)) {
+        node->relative = slope->relative * c->unit;
+        node->absolute = 4 * tape->tiny;
+    }
+    bool bounded = tape_is_reference(tape) && !uniform;
+    node_evaluate(tape, node, (struct deferral){ slope_elements, c, COST, bounded }, defers);
     model_stages(tape, node);
-    return node;
+    return tape_failed(tape) ? tape_failure(tape) : node;
 }

@@ -65,7 +65,7 @@ static bool unary_pair(struct enclosure *enclosure, struct pair *out, struct nod
     const struct unary_function *f = node->parameters;
     struct pair x;
     if (f->ulps == 0 && node_is_exact(node->inputs[0])) { /* no rounding at all */
-        *out = pair_exact(node->value[i]);
+        *out = pair_exact(node_value_at(node, i));
         return true;
     }
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
@@ -129,45 +129,76 @@ static double function_ulps(const struct tape *tape, const struct unary_function
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? worst / 4 : worst;
 }
 
+/* What the elements and the bounds of f(x) are made with. */
+struct unary_context {
+    const struct tape *tape;
+    const struct unary_function *f;
+    double relative, absolute; /* of its own rounding */
+    kernel_loss *loss;         /* or NULL */
+    bool is_root;              /* of a model: sqrt */
+};
+
+/* The bound of y = f(x), x off by e at most. */
+static double unary_bound(const struct unary_context *c, double x, double e, double y)
+{
+    bool typical = tape_is_typical(c->tape);
+    /* What may underflow in float is not 0 in double. */
+    if (x == 0 && e <= c->tape->tiny && !(tape_is_model(c->tape) && c->tape->wide)) e = 0;
+    double bound = c->relative * fabs(y) + c->absolute;
+    if (c->loss) bound += c->loss(x, y) * c->tape->unit / (typical ? 4 : 1);
+    if (e > 0) {
+        double carried = c->f->slope ? c->f->slope(x, e) * e : INFINITY;
+        if (c->is_root && !(carried <= sqrt(e))) carried = sqrt(e); /* |sqrt a - sqrt b| at most */
+        bound = typical ? hypot(bound, carried) : (bound + carried) * (1 + 0x1p-40);
+    }
+    return tidy_bound(bound, y);
+}
+
+static void unary_elements(const struct node *node, size_t start, size_t count, double *value,
+                           double *error)
+{
+    enum { BLOCK = 512 };
+    double buffer[BLOCK], bounds[BLOCK];
+    const struct unary_context *c = node->deferral->context;
+    const struct node *x = node->inputs[0];
+    for (size_t done = 0; done < count; done += BLOCK) {
+        size_t n = count - done < BLOCK ? count - done : BLOCK;
+        double *y = value + done;
+        const double *e = NULL,
+                     *in = error ? node_bounded_block(&e, x, start + done, n, buffer, bounds)
+                                 : node_block(x, start + done, n, buffer);
+        if (c->f->vector) c->f->vector(y, in, n);
+        else
+            for (size_t i = 0; i < n; i++) y[i] = c->f->scalar(in[i]);
+        if (tape_is_single(c->tape))
+            for (size_t i = 0; i < n; i++) y[i] = (float)y[i];
+        for (size_t i = 0; error && i < n; i++) error[done + i] = unary_bound(c, in[i], e[i], y[i]);
+    }
+}
+
 static struct node *evaluate_unary(struct tape *tape, const struct unary_function *f,
                                    struct node *x)
 {
+    enum { VECTOR_COST = 8, SCALAR_COST = 64 }; /* in additions */
     x = node_to_real(tape, x);
-    const double *in = node_values(tape, x);
-    struct node *node = node_new(tape, &unary_primitive, x->dtype, x->rank, x->shape, 1, &x, f);
+    struct unary_context *c = tape_allocate(tape, 1, sizeof *c);
+    if (!c) return tape_failure(tape);
+    *c = (struct unary_context){ .tape = tape, .f = f };
+    struct deferral deferral = { unary_elements, c, f->vector ? VECTOR_COST : SCALAR_COST, false };
+    bool defers = tape_may_defer(tape, x->n, deferral.cost, 1, &x);
+    if (!defers && !node_is_deferred(x)) (void)node_values(tape, x);
+    struct node *node = node_step(tape, &unary_primitive, x->dtype, x->rank, x->shape, 1, &x, f);
     if (tape_failed(tape)) return tape_failure(tape);
-    double *out = node->value;
-    size_t n = node->n;
-
-    if (f->vector) f->vector(out, in, n);
-    else
-        for (size_t i = 0; i < n; i++) out[i] = f->scalar(in[i]);
-    node_round(tape, node);
-    if (!tape_is_reference(tape)) return node;
-
-    double ulps = function_ulps(tape, f);
-    node->relative = ulps * 2 * tape->unit;
-    node->absolute = unary_underflow(f) * tape->tiny;
-    kernel_loss *loss = tape_is_model(tape) ? kernel_loss_of(f) : NULL;
-    if (node_is_exact(x) && !loss) return node;
-    double relative = node->relative, absolute = node->absolute;
-    bool typical = tape_is_typical(tape);
-    bool is_root = tape_is_model(tape) && !strcmp(f->name, "sqrt");
-    if (!node_need_errors(tape, node)) return node;
-    for (size_t i = 0; i < n; i++) {
-        double e = node_error(x, i);
-        /* What may underflow in float is not 0 in double. */
-        if (in[i] == 0 && e <= tape->tiny && !(tape_is_model(tape) && tape->wide)) e = 0;
-        double bound = relative * fabs(out[i]) + absolute;
-        if (loss) bound += loss(in[i], out[i]) * tape->unit / (typical ? 4 : 1);
-        if (e > 0) {
-            double carried = f->slope ? f->slope(in[i], e) * e : INFINITY;
-            if (is_root && !(carried <= sqrt(e))) carried = sqrt(e); /* |sqrt a - sqrt b| at most */
-            bound = typical ? hypot(bound, carried) : (bound + carried) * (1 + 0x1p-40);
-        }
-        node->error[i] = tidy_bound(bound, out[i]);
+    if (tape_is_reference(tape)) {
+        double ulps = function_ulps(tape, f);
+        node->relative = c->relative = ulps * 2 * tape->unit;
+        node->absolute = c->absolute = unary_underflow(f) * tape->tiny;
+        c->loss = tape_is_model(tape) ? kernel_loss_of(f) : NULL;
+        c->is_root = tape_is_model(tape) && !strcmp(f->name, "sqrt");
+        deferral.bounded = !node_is_exact(x) || c->loss;
     }
-    return node;
+    node_evaluate(tape, node, deferral, defers);
+    return tape_failed(tape) ? tape_failure(tape) : node;
 }
 
 struct node *node_unary(struct tape *tape, const struct unary_function *f, struct node *x)

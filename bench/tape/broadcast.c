@@ -41,13 +41,20 @@ bool walk_open(struct walk *walk, struct tape *tape, int operands, struct node *
             return false;
         }
     }
+    walk_over(walk, operands, nodes, *rank, shape);
+    return true;
+}
+
+void walk_over(struct walk *walk, int operands, struct node *const *nodes, int rank,
+               const int64_t *shape)
+{
     walk->operands = operands;
     walk->rank = 0;
-    for (int d = 0; d < *rank; d++) {
+    for (int d = 0; d < rank; d++) {
         if (shape[d] == 1) continue;
         int64_t stride[BROADCAST_OPERANDS];
         for (int k = 0; k < operands; k++) {
-            int own = d - (*rank - nodes[k]->rank);
+            int own = d - (rank - nodes[k]->rank);
             stride[k] = 0;
             if (own >= 0 && nodes[k]->shape[own] != 1) {
                 stride[k] = 1;
@@ -61,20 +68,31 @@ bool walk_open(struct walk *walk, struct tape *tape, int operands, struct node *
         walk->shape[at] = merge ? walk->shape[at] * shape[d] : shape[d];
         for (int k = 0; k < operands; k++) walk->stride[k][at] = stride[k];
     }
-    return true;
 }
 
-void walk_rows(const struct walk *walk, size_t n, row_function *row, void *context)
+void walk_part(const struct walk *walk, size_t start, size_t end, row_function *row, void *context)
 {
     size_t offset[BROADCAST_OPERANDS] = { 0 };
     int64_t step[BROADCAST_OPERANDS] = { 0 }, index[TENSOR_MAX_RANK + 1] = { 0 };
 
-    if (!n) return;
+    if (start >= end) return;
     int outer = walk->rank - 1;
-    size_t count = outer >= 0 ? (size_t)walk->shape[outer] : 1;
+    size_t length = outer >= 0 ? (size_t)walk->shape[outer] : 1, skipped = start % length;
+    size_t rest = start / length;
     for (int k = 0; k < walk->operands && outer >= 0; k++) step[k] = walk->stride[k][outer];
-    for (size_t out = 0; out < n; out += count) {
-        row(context, out, count, offset, step);
+    for (int d = outer - 1; d >= 0 && rest; d--) { /* where the first row lies */
+        index[d] = (int64_t)(rest % (size_t)walk->shape[d]);
+        rest /= (size_t)walk->shape[d];
+        for (int k = 0; k < walk->operands; k++)
+            offset[k] += (size_t)(walk->stride[k][d] * index[d]);
+    }
+    for (size_t out = start; out < end;) {
+        size_t at[BROADCAST_OPERANDS] = { 0 }, count = length - skipped;
+        if (count > end - out) count = end - out;
+        for (int k = 0; k < walk->operands; k++) at[k] = offset[k] + skipped * (size_t)step[k];
+        row(context, out, count, at, step);
+        out += count;
+        skipped = 0;
         for (int d = outer - 1; d >= 0; d--) {
             for (int k = 0; k < walk->operands; k++) offset[k] += (size_t)walk->stride[k][d];
             if (++index[d] < walk->shape[d]) break;
@@ -83,6 +101,11 @@ void walk_rows(const struct walk *walk, size_t n, row_function *row, void *conte
             index[d] = 0;
         }
     }
+}
+
+void walk_rows(const struct walk *walk, size_t n, row_function *row, void *context)
+{
+    walk_part(walk, 0, n, row, context);
 }
 
 size_t broadcast_offset(const struct node *out, const struct node *operand, size_t i)

@@ -34,8 +34,15 @@ typedef void row_function(void *context, size_t out, size_t count, const size_t 
 bool walk_open(struct walk *walk, struct tape *tape, int operands, struct node *const *nodes,
                int *rank, int64_t *shape);
 
+/* The walk over a shape that all operands broadcast to. */
+void walk_over(struct walk *walk, int operands, struct node *const *nodes, int rank,
+               const int64_t *shape);
+
 /* Call `row` for all `n` elements of the result. */
 void walk_rows(const struct walk *walk, size_t n, row_function *row, void *context);
+
+/* The same for the elements from `start` to `end` - 1: the first and the last row may be parts of rows. */
+void walk_part(const struct walk *walk, size_t start, size_t end, row_function *row, void *context);
 
 /* Offset of the element of an operand that broadcasts to output element i. */
 size_t broadcast_offset(const struct node *out, const struct node *operand, size_t i);

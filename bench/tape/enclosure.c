@@ -109,7 +109,8 @@ void enclosure_close(struct enclosure *enclosure)
 /* Leaves are exact; so are the statements "infinite" and "not a number". */
 static bool is_statement(const struct node *node, size_t i)
 {
-    return !node->primitive || !node->value || !isfinite(node->value[i]);
+    bool unread_leaf = !node->value && !node->deferral;
+    return !node->primitive || unread_leaf || !isfinite(node_value_at(node, i));
 }
 
 void enclosure_element(struct enclosure *enclosure, void *ball, struct node *node, size_t i)

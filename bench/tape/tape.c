@@ -101,12 +101,16 @@ static struct node *node_empty(struct tape *tape, enum dtype dtype, int rank, co
     return node;
 }
 
-struct node *node_new_real(struct tape *tape, enum dtype dtype, int rank, const int64_t *shape)
+static struct node *with_values(struct tape *tape, struct node *node)
 {
-    struct node *node = node_empty(tape, dtype, rank, shape);
     if (tape_failed(tape)) return tape_failure(tape);
     node->value = tape_allocate(tape, node->n, sizeof *node->value);
     return node->value ? node : tape_failure(tape);
+}
+
+struct node *node_new_real(struct tape *tape, enum dtype dtype, int rank, const int64_t *shape)
+{
+    return with_values(tape, node_empty(tape, dtype, rank, shape));
 }
 
 struct node *node_new_integer(struct tape *tape, enum dtype dtype, int rank, const int64_t *shape)
@@ -117,11 +121,11 @@ struct node *node_new_integer(struct tape *tape, enum dtype dtype, int rank, con
     return node->integer ? node : tape_failure(tape);
 }
 
-struct node *node_new(struct tape *tape, const struct primitive *primitive, enum dtype dtype,
-                      int rank, const int64_t *shape, int input_count, struct node *const *inputs,
-                      const void *parameters)
+struct node *node_step(struct tape *tape, const struct primitive *primitive, enum dtype dtype,
+                       int rank, const int64_t *shape, int input_count, struct node *const *inputs,
+                       const void *parameters)
 {
-    struct node *node = node_new_real(tape, dtype, rank, shape);
+    struct node *node = node_empty(tape, dtype, rank, shape);
     if (tape_failed(tape)) return tape_failure(tape);
     node->inputs = tape_allocate(tape, (size_t)input_count, sizeof *node->inputs);
     if (!node->inputs) return tape_failure(tape);
@@ -141,6 +145,66 @@ struct node *node_new(struct tape *tape, const struct primitive *primitive, enum
     return node;
 }
 
+struct node *node_new_reader(struct tape *tape, const struct primitive *primitive, enum dtype dtype,
+                             int rank, const int64_t *shape, int input_count,
+                             struct node *const *inputs, const void *parameters)
+{
+    return with_values(
+        tape, node_step(tape, primitive, dtype, rank, shape, input_count, inputs, parameters));
+}
+
+struct node *node_new(struct tape *tape, const struct primitive *primitive, enum dtype dtype,
+                      int rank, const int64_t *shape, int input_count, struct node *const *inputs,
+                      const void *parameters)
+{
+    for (int i = 0; i < input_count; i++)
+        if (node_is_deferred(inputs[i])) (void)node_values(tape, inputs[i]);
+    return node_new_reader(tape, primitive, dtype, rank, shape, input_count, inputs, parameters);
+}
+
+/* ---- deferred steps ----------------------------------------------------------------------- */
+
+/* Smaller steps stay in cache anyway; what costs more than MOST_COST is better read than made again. */
+enum { LEAST_DEFERRED = 1 << 15, MOST_COST = 32 };
+
+void tape_defer(struct tape *tape)
+{
+    tape->defers = tape_is_single(tape) || tape->arithmetic == BENCH_REFERENCE;
+    if (tape->deviation) tape->defers = false;
+}
+
+static int cost_of(const struct node *node)
+{
+    return node_is_deferred(node) ? node->deferral->cost : 0;
+}
+
+bool tape_may_defer(struct tape *tape, size_t n, int cost, int input_count,
+                    struct node *const *inputs)
+{
+    struct node *costliest = NULL;
+    if (!tape->defers || n < LEAST_DEFERRED || cost > MOST_COST) return false;
+    for (int i = 0; i < input_count; i++) {
+        if (inputs[i]->n != n && !inputs[i]->integer) (void)node_values(tape, inputs[i]);
+        if (!costliest || cost_of(inputs[i]) > cost_of(costliest)) costliest = inputs[i];
+        cost += cost_of(inputs[i]);
+    }
+    if (cost > MOST_COST) (void)node_values(tape, costliest);
+    return true;
+}
+
+static void end_deferral(struct tape *tape, struct node *node);
+
+void node_evaluate(struct tape *tape, struct node *node, struct deferral deferral, bool defers)
+{
+    struct deferral *own = tape_allocate(tape, 1, sizeof *own);
+    if (!own) return;
+    *own = deferral;
+    for (int i = 0; i < node->input_count; i++) own->cost += cost_of(node->inputs[i]);
+    node->deferral = own;
+    if (!defers) end_deferral(tape, node);
+    else if (own->bounded) node->relative = node->absolute = INFINITY;
+}
+
 static struct node *sharing(struct tape *tape, const struct primitive *primitive, struct node *x,
                             int input_count, struct node *const *inputs, const void *parameters)
 {
@@ -156,6 +220,7 @@ static struct node *sharing(struct tape *tape, const struct primitive *primitive
     node->state = NULL;
     node->staged = node->composite = false; /* the step was another node's */
     node->cotangent = NULL;
+    if (node->value) node->deferral = NULL;
     record(tape, node);
     return node;
 }
@@ -172,7 +237,7 @@ struct node *node_sharing(struct tape *tape, const struct primitive *primitive, 
 struct node *node_sharing_unread(struct tape *tape, const struct primitive *primitive,
                                  struct node *x)
 {
-    if (x->value || !(x->source || x->single)) {
+    if (x->value || !(x->source || x->single || x->deferral)) {
         const struct tensor *source = x->source;
         struct node *node = node_sharing(tape, primitive, x, 1, &x, NULL);
         if (!tape_failed(tape)) node->source = source;
@@ -293,13 +358,38 @@ struct node *node_leaf(struct tape *tape, const struct tensor *tensor, bool trac
     return node;
 }
 
+/* Does the node have the elements of its input, a deferred node? Its own are made by its own primitive. */
+static bool shares_deferral(const struct node *node)
+{
+    return node->deferral && node->deferral == node->inputs[0]->deferral;
+}
+
 /* The input whose elements the node shares, unread; or NULL. */
 static struct node *shared_input(const struct node *node)
 {
     struct node *x = node->primitive && node->input_count == 1 ? node->inputs[0] : NULL;
     bool source = x && node->source && node->source == x->source;
     bool single = x && node->single && node->single == x->single && node->n == x->n;
-    return source || single ? x : NULL;
+    return source || single || (x && shares_deferral(node)) ? x : NULL;
+}
+
+static void take_bounds(struct node *node, const struct node *from)
+{
+    node->error = from->error;
+    node->relative = from->relative;
+    node->absolute = from->absolute;
+}
+
+/* Make the elements of a deferred node, with their bounds where it has such. */
+static void end_deferral(struct tape *tape, struct node *node)
+{
+    double *value = tape_allocate(tape, node->n, sizeof *value);
+    bool bounded = node->deferral->bounded && node_need_errors(tape, node);
+    if (!value || tape_failed(tape)) return;
+    node->deferral->elements(node, 0, node->n, value, bounded ? node->error : NULL);
+    if (bounded) node->relative = node->absolute = 0;
+    node->value = value;
+    if (tape->deviation) node_round(tape, node);
 }
 
 const double *node_values(struct tape *tape, struct node *node)
@@ -309,6 +399,11 @@ const double *node_values(struct tape *tape, struct node *node)
     if (whole) { /* read once for both */
         (void)node_values(tape, whole);
         node->value = whole->value;
+        if (node->deferral) take_bounds(node, whole);
+        return node->value ? node->value : failed_value;
+    }
+    if (node->deferral) {
+        end_deferral(tape, node);
         return node->value ? node->value : failed_value;
     }
     double *value = tape_allocate(tape, node->n, sizeof *value);
@@ -320,9 +415,27 @@ const double *node_values(struct tape *tape, struct node *node)
     return value;
 }
 
+/* The node that makes the elements of a deferred one: its own, or of the input whose elements it has. */
+static const struct node *maker(const struct node *node)
+{
+    while (!node->value && shares_deferral(node)) node = node->inputs[0];
+    return node;
+}
+
+bool node_is_unread(const struct node *node)
+{
+    return node->deferral && node_is_deferred(maker(node));
+}
+
 const double *node_block(const struct node *node, size_t start, size_t count, double *buffer)
 {
     if (node->value) return node->value + start;
+    if (node->deferral) {
+        node = maker(node);
+        if (node->value) return node->value + start;
+        node->deferral->elements(node, start, count, buffer, NULL);
+        return buffer;
+    }
     if (!node->source) {
         dtype_to_double(buffer, node->single + start, DT_F32, count);
         return buffer;
@@ -331,6 +444,36 @@ const double *node_block(const struct node *node, size_t start, size_t count, do
     dtype_to_double(buffer, (const char *)node->source->data + start * bytes, node->source->dtype,
                     count);
     return buffer;
+}
+
+VECTORIZED static void uniform_bounds(double *restrict error, const double *restrict value,
+                                      double relative, double absolute, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double magnitude = fabs(value[i]), bound = relative * magnitude + absolute;
+        error[i] = magnitude < INFINITY ? bound : 0;
+    }
+}
+
+const double *node_bounded_block(const double **error, const struct node *node, size_t start,
+                                 size_t count, double *buffer, double *bounds)
+{
+    node = node->deferral ? maker(node) : node;
+    *error = bounds;
+    if (node_is_deferred(node) && node->deferral->bounded) {
+        node->deferral->elements(node, start, count, buffer, bounds);
+        return buffer;
+    }
+    const double *value = node_block(node, start, count, buffer);
+    if (node->error) *error = node->error + start;
+    else uniform_bounds(bounds, value, node->relative, node->absolute, count);
+    return value;
+}
+
+double node_value_at(const struct node *node, size_t i)
+{
+    double buffer;
+    return *node_block(node, i, 1, &buffer);
 }
 
 struct node *node_constant(struct tape *tape, enum dtype dtype, double value, int rank,
@@ -368,6 +511,7 @@ struct node *node_scalar(struct tape *tape, double value)
 
 void tape_backward(struct tape *tape)
 {
+    tape_defer(tape); /* the primitives read cotangents as they read input tensors */
     for (struct node *node = tape->newest; node && !tape_failed(tape); node = node->older) {
         if (!node->tracked || !node->cotangent || !node->primitive) continue;
         if (node->primitive->backward) {

@@ -55,10 +55,23 @@ struct tape {
     /* Gradients start from results that were stored rounded (bench/stored_outputs.h): formulas that take a result
      * from the arguments take it from there. */
     bool from_outputs;
+    bool defers;          /* large steps may be deferred (tape_defer) */
     struct status status; /* the first failure */
     struct node *newest;  /* chain of all nodes, newest first */
     size_t node_count;
     struct node *failed; /* what is returned after a failure */
+};
+
+/* How the elements of a deferred node are made: it has no arrays, and whoever reads it has it compute them again, a
+ * block at a time in cache. A large step of a composition costs three passes over fresh memory otherwise. */
+struct deferral {
+    /* Elements start .. start + count - 1 and, where `error` is not NULL, their bounds: the values that the node
+     * would have. */
+    void (*elements)(const struct node *node, size_t start, size_t count, double *value,
+                     double *error);
+    const void *context; /* what `elements` needs */
+    int cost;     /* in additions: of an element, with the deferred inputs that it comes from */
+    bool bounded; /* by an array of bounds; else relative and absolute of the node hold */
 };
 
 /* A value: real (value, with error bounds) or integral (integer, exact; bool is 0 or 1). A
@@ -85,6 +98,9 @@ struct node {
     /* Leaf, or what node_sharing_unread made of one: elements not yet converted when value is NULL. */
     const struct tensor *source;
     const float *single; /* elements as float, when a kernel asked for them */
+    /* Where value is NULL: how elements are made. Until they are, a node that is `bounded` says that its bounds are
+     * infinite. */
+    const struct deferral *deferral;
 
     bool staged;    /* the bounds have a rounding to the dtype between steps in them, */
     bool is_step;   /* with a deviation: a step that rounds, which has ended */
@@ -134,12 +150,28 @@ struct node *node_new_real(struct tape *tape, enum dtype dtype, int rank, const 
 const double *node_values(struct tape *tape, struct node *node);
 
 /* Elements start .. start + count - 1 of a real node: in place, or, of a leaf that has not been
- * converted as a whole, converted into `buffer`. */
+ * converted as a whole or a deferred node, put into `buffer`. */
 const double *node_block(const struct node *node, size_t start, size_t count, double *buffer);
+
+/* The same with their bounds: in place, or in `bounds`. */
+const double *node_bounded_block(const double **error, const struct node *node, size_t start,
+                                 size_t count, double *buffer, double *bounds);
+
+/* Do the two functions above make the elements anew, into the buffers, all of them? */
+bool node_is_unread(const struct node *node);
+
+/* Element i of a real node. */
+double node_value_at(const struct node *node, size_t i);
 
 /* Is the node real (as opposed to integral)? */
 static inline bool node_is_real(const struct node *node) { return !node->integer; }
 static inline bool node_is_complex(const struct node *node) { return node->imaginary != NULL; }
+
+/* Are the elements of the node still to be made? */
+static inline bool node_is_deferred(const struct node *node)
+{
+    return node->deferral && !node->value;
+}
 
 /* The bound on element i of a real node whose values have been read. Infinite and NaN values
  * are exact statements. */
@@ -182,13 +214,35 @@ struct node *node_new(struct tape *tape, const struct primitive *primitive, enum
                       int rank, const int64_t *shape, int input_count, struct node *const *inputs,
                       const void *parameters);
 
+/* The same for a primitive that reads its inputs by blocks: deferred ones stay so. */
+struct node *node_new_reader(struct tape *tape, const struct primitive *primitive, enum dtype dtype,
+                             int rank, const int64_t *shape, int input_count,
+                             struct node *const *inputs, const void *parameters);
+
+/* From here on large steps may be deferred. For evaluations that read the elements of what they have computed
+ * only by the functions above; what they hand to node_new is read as a whole. */
+void tape_defer(struct tape *tape);
+
+/* May a step of n elements and `cost` additions each, on these inputs, be deferred? Inputs that are read at other
+ * places than the step's own, or that make it too costly, are computed now. */
+bool tape_may_defer(struct tape *tape, size_t n, int cost, int input_count,
+                    struct node *const *inputs);
+
+/* A node of `primitive` without elements, for a primitive that reads its inputs by blocks; and its elements, now or,
+ * where it `defers`, when they are read. The cost of `deferral` is that of the step alone. Bounds of the uniform form
+ * are set in between. */
+struct node *node_step(struct tape *tape, const struct primitive *primitive, enum dtype dtype,
+                       int rank, const int64_t *shape, int input_count, struct node *const *inputs,
+                       const void *parameters);
+void node_evaluate(struct tape *tape, struct node *node, struct deferral deferral, bool defers);
+
 /* A node of `primitive` with the elements, the bounds, the shape and the tracking of x, whose
  * values are read: no copy is made. Of an integral x it is a plain value. */
 struct node *node_sharing(struct tape *tape, const struct primitive *primitive, struct node *x,
                           int input_count, struct node *const *inputs, const void *parameters);
 
-/* The same with x as its only input and, where x is an input tensor whose values are not read, without reading
- * them: the node has the source of x. For primitives that keep the elements and their order. */
+/* The same with x as its only input and, where x is an input tensor whose values are not read or a deferred node,
+ * without reading them: the node has the source of x. For primitives that keep the elements and their order. */
 struct node *node_sharing_unread(struct tape *tape, const struct primitive *primitive,
                                  struct node *x);
 

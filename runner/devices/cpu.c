@@ -16,12 +16,10 @@ static struct status cpu_open(struct device **out, const struct device_options *
     return status_ok();
 }
 
-static struct status cpu_run(struct device *device, struct device_result *out, struct arena *arena,
-                             const struct api_case *c, bool want_gradients)
+static struct status evaluate(struct device_result *out, struct arena *arena,
+                              const struct api_case *c, bool want_gradients)
 {
     struct bench *bench;
-    (void)device;
-    *out = (struct device_result){ .gradients = { .kind = VALUE_NONE } };
     TRY(bench_open(&bench, c, arena, BENCH_NATIVE));
     TRY(bench_native_outputs(&out->outputs, bench));
     if (!want_gradients) return status_ok();
@@ -32,6 +30,18 @@ static struct status cpu_run(struct device *device, struct device_result *out, s
         return status_ok();
     }
     return status;
+}
+
+static struct status cpu_run(struct device *device, struct device_result *out, struct arena *arena,
+                             const struct api_case *c, bool want_gradients)
+{
+    (void)device;
+    *out = (struct device_result){ .gradients = { .kind = VALUE_NONE } };
+    struct arena_mark mark = arena_mark(arena);
+    const void *start = arena_allocate(arena, 1);
+    if (!start) return status_no_memory(1);
+    TRY(evaluate(out, arena, c, want_gradients));
+    return bench_native_keep(&out->outputs, &out->gradients, arena, mark, start);
 }
 
 static void cpu_close(struct device *device) { memory_release(device); }

@@ -192,6 +192,7 @@ static void check_derivative(struct tally *tally, const struct unary_function *f
     tape_backward(&tape);
     ck_assert_msg(!tape_failed(&tape) && leaf->cotangent, "%s: %s", f->name, tape.status.text);
     struct node *slope = leaf->cotangent;
+    (void)node_values(&tape, slope);
     double *hi = malloc(n * sizeof *hi), *lo = calloc(n, sizeof *lo),
            *error = malloc(n * sizeof *error);
     size_t *all = malloc(n * sizeof *all);

@@ -1,0 +1,259 @@
+/* Deferred steps: what they hand out is what steps that are computed at once have, bit for bit. */
+#include <arb.h>
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/slopes.h"
+#include "bench/primitives/unary.h"
+#include "bench/samples.h"
+#include "bench/tape/enclosure.h"
+#include "support/suite.h"
+
+enum { ROWS = 48, COLUMNS = 1000, N = ROWS * COLUMNS, STEPS = 12, SEED = 7 };
+
+/* The steps of one composition, computed at once or deferred. */
+struct composition {
+    struct arena arena;
+    struct tape tape;
+    struct node *x, *steps[STEPS];
+};
+
+static float elements[N];
+
+static void compose(struct composition *c, enum bench_arithmetic arithmetic, bool defers)
+{
+    static const int64_t shape[2] = { ROWS, COLUMNS };
+    static const int64_t flat[1] = { N };
+    struct tensor tensor;
+    struct tape *tape = &c->tape;
+    struct node **s = c->steps;
+
+    memset(c, 0, sizeof *c);
+    tape_open(tape, &c->arena, arithmetic, false);
+    if (defers) tape_defer(tape);
+    tensor_wrap(&tensor, elements, DT_F32, 2, shape);
+    struct node *x = c->x = node_leaf(tape, &tensor, true);
+    struct node *mean = node_mean(tape, x, 2, true);
+    s[0] = node_subtract(tape, x, mean);
+    s[1] = node_multiply(tape, s[0], s[0]);
+    s[2] = node_multiply(tape, s[0], node_apply(tape, "rsqrt", node_mean(tape, s[1], 1, true)));
+    s[3] = node_apply(tape, "exp", s[2]);
+    s[4] = node_scale(tape, s[3], -0.25);
+    s[5] = node_divide(tape, s[4], node_offset(tape, s[1], 1));
+    s[6] = node_add(tape, s[5], node_broadcast(tape, mean, 2, shape));
+    s[7] = node_multiply(tape, node_activation_slope(tape, SLOPE_GELU, s[6]), x);
+    s[8] = node_apply2(tape, "atan2", s[7], s[2]);
+    s[9] = node_reshape(tape, s[8], 1, flat);
+    s[10] = node_multiply(tape, node_activation_slope(tape, SLOPE_SIGMOID, x), s[7]);
+    s[11] = node_apply(tape, "abs", s[10]);
+    ck_assert(!tape_failed(tape));
+}
+
+static void fill(void)
+{
+    struct numbers numbers = { SEED };
+    for (int i = 0; i < N; i++) elements[i] = (float)(4 * numbers_uniform(&numbers) - 2);
+    elements[5] = INFINITY;
+    elements[2 * COLUMNS + 1] = NAN;
+    elements[7 * COLUMNS] = 0;
+}
+
+static void close_both(struct composition *c)
+{
+    for (int k = 0; k < 2; k++) arena_release(&c[k].arena);
+}
+
+static bool same_bits(const double *a, const double *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(&a[i], &b[i], sizeof *a) && !(isnan(a[i]) && isnan(b[i]))) return false;
+    return true;
+}
+
+static const enum bench_arithmetic arithmetics[] = { BENCH_REFERENCE, BENCH_NATIVE };
+
+/* The deferred steps are deferred at all. */
+START_TEST(large_steps_are_deferred)
+{
+    struct composition c[2];
+    for (int k = 0; k < 2; k++) compose(&c[k], arithmetics[_i], k);
+    for (int s = 0; s < STEPS; s++) {
+        if (s == 8)
+            continue; /* reads a function without a form for arrays: computed at once or not */
+        ck_assert(!node_is_deferred(c[0].steps[s]));
+    }
+    for (int s = 0; s < 5; s++) ck_assert(node_is_deferred(c[1].steps[s]));
+    close_both(c);
+}
+END_TEST
+
+/* Blocks at any place, values and bounds, and then the whole of it. */
+START_TEST(elements_are_those_of_a_step_computed_at_once)
+{
+    enum { LONGEST = 1500 };
+    struct composition c[2];
+    double value[LONGEST], bound[LONGEST], expected[LONGEST];
+    struct numbers numbers = { SEED };
+    for (int k = 0; k < 2; k++) compose(&c[k], arithmetics[_i], k);
+    for (int s = 0; s < STEPS; s++) {
+        struct node *whole = c[0].steps[s], *deferred = c[1].steps[s];
+        const double *all = node_values(&c[0].tape, whole);
+        for (int round = 0; round < 40; round++) {
+            size_t start = numbers_next(&numbers) % N,
+                   most = N - start < LONGEST ? N - start : LONGEST;
+            size_t count = 1 + numbers_next(&numbers) % most;
+            ck_assert(same_bits(node_block(deferred, start, count, value), all + start, count));
+            const double *error;
+            ck_assert(same_bits(node_bounded_block(&error, deferred, start, count, value, bound),
+                                all + start, count));
+            for (size_t i = 0; i < count; i++) expected[i] = node_error(whole, start + i);
+            ck_assert(same_bits(error, expected, count));
+        }
+    }
+    for (int s = STEPS - 1; s >= 0; s--) {
+        struct node *whole = c[0].steps[s], *deferred = c[1].steps[s];
+        ck_assert(same_bits(node_values(&c[1].tape, deferred), whole->value, N));
+        for (size_t i = 0; i < N; i++) {
+            double want = node_error(whole, i), got = node_error(deferred, i);
+            ck_assert(want == got);
+        }
+        ck_assert(!isinf(deferred->relative) && !node_is_deferred(deferred));
+    }
+    close_both(c);
+}
+END_TEST
+
+/* Sums of lines in memory order and across it: the same values, and bounds that differ by the roundings of adding
+ * up errors alone. */
+START_TEST(sums_by_blocks_are_sums)
+{
+    struct composition c[2];
+    for (int k = 0; k < 2; k++) compose(&c[k], arithmetics[_i], k);
+    static const uint32_t dims[] = { 1, 2, 3 };
+    for (int s = 0; s < STEPS; s++) {
+        if (s == 9) continue; /* has one dimension */
+        for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
+            struct node *sums[2];
+            for (int k = 0; k < 2; k++)
+                sums[k] = node_sum(&c[k].tape, c[k].steps[s], dims[d], true);
+            ck_assert(same_bits(sums[0]->value, sums[1]->value, sums[0]->n));
+            for (size_t i = 0; i < sums[0]->n && arithmetics[_i] == BENCH_REFERENCE; i++) {
+                double want = node_error(sums[0], i), got = node_error(sums[1], i);
+                ck_assert(want == got || fabs(got - want) <= 1e-10 * want);
+            }
+        }
+    }
+    close_both(c);
+}
+END_TEST
+
+/* Gradients, whose steps are deferred in both: through steps that are and that are not. */
+START_TEST(gradients_are_the_same)
+{
+    struct composition c[2];
+    const double *gradient[2];
+    for (int k = 0; k < 2; k++) {
+        compose(&c[k], arithmetics[_i], k);
+        tape_accumulate(&c[k].tape, c[k].steps[6],
+                        node_constant(&c[k].tape, DT_F32, 0.5, 2, c[k].x->shape));
+        tape_backward(&c[k].tape);
+        ck_assert(!tape_failed(&c[k].tape));
+        gradient[k] = node_values(&c[k].tape, c[k].x->cotangent);
+    }
+    ck_assert(same_bits(gradient[0], gradient[1], N));
+    close_both(c);
+}
+END_TEST
+
+/* Refinement of an element whose inputs are nowhere as a whole. */
+START_TEST(balls_are_the_same)
+{
+    struct composition c[2];
+    for (int k = 0; k < 2; k++) compose(&c[k], BENCH_REFERENCE, k);
+    for (int s = 0; s < STEPS; s++)
+        for (size_t i = 3; i < N; i += N / 7) {
+            arb_t ball[2];
+            for (int k = 0; k < 2; k++) {
+                struct enclosure *enclosure = enclosure_open(128, 1 << 22);
+                ck_assert_ptr_nonnull(enclosure);
+                arb_init(ball[k]);
+                enclosure_element(enclosure, ball[k], c[k].steps[s], i);
+                enclosure_close(enclosure);
+            }
+            ck_assert(arb_equal(ball[0], ball[1]) || !arb_is_finite(ball[0]));
+            arb_clear(ball[0]);
+            arb_clear(ball[1]);
+        }
+    close_both(c);
+}
+END_TEST
+
+/* Results that stay keep their elements, and what lay between them is free again. */
+START_TEST(results_alone_are_kept)
+{
+    enum { BYTES = 3 << 19, RESULTS = 3 };
+    struct arena arena = { 0 };
+    arena_reserve(&arena, (size_t)64 << 20);
+    ck_assert_ptr_nonnull(arena_allocate(&arena, 100));
+    struct arena_mark mark = arena_mark(&arena);
+    const void *start = arena_allocate(&arena, 1);
+    static const int64_t shape[1] = { BYTES / 4 };
+    struct value items[2][2], lists[2];
+    struct tensor tensors[RESULTS];
+    for (int k = 0; k < RESULTS; k++) {
+        ck_assert_ptr_nonnull(arena_allocate(&arena, BYTES + 1000 * (size_t)k));
+        ck_assert(!tensor_create(&tensors[k], &arena, DT_F32, 1, shape).code);
+        for (size_t i = 0; i < BYTES / 4; i++)
+            ((float *)tensors[k].data)[i] = (float)(k * 1000 + (int)(i % 997));
+    }
+    /* In another order than that of memory, with a gap. */
+    items[0][0] = (struct value){ .kind = VALUE_TENSOR };
+    items[0][0].tensor.tensor = &tensors[2];
+    items[0][1] = (struct value){ .kind = VALUE_TENSOR };
+    items[0][1].tensor.tensor = &tensors[0];
+    items[1][0] = (struct value){ .kind = VALUE_NONE };
+    items[1][1] = (struct value){ .kind = VALUE_TENSOR };
+    items[1][1].tensor.tensor = &tensors[1];
+    for (int k = 0; k < 2; k++) {
+        lists[k] = (struct value){ .kind = VALUE_LIST };
+        lists[k].list.keys = NULL;
+        lists[k].list.count = 2;
+        lists[k].list.items = items[k];
+    }
+    ck_assert(!bench_native_keep(&lists[0], &lists[1], &arena, mark, start).code);
+    ck_assert_uint_lt(arena.used_bytes, RESULTS * (size_t)BYTES + 10000);
+    static const int order[2][2] = { { 2, 0 }, { -1, 1 } };
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 2; i++) {
+            const struct value *item = &lists[k].list.items[i];
+            ck_assert_int_eq(item->kind, order[k][i] < 0 ? VALUE_NONE : VALUE_TENSOR);
+            for (size_t e = 0; order[k][i] >= 0 && e < BYTES / 4; e++)
+                ck_assert(((const float *)item->tensor.tensor->data)[e] ==
+                          (float)(order[k][i] * 1000 + (int)(e % 997)));
+        }
+    arena_release(&arena);
+}
+END_TEST
+
+int main(void)
+{
+    fill();
+    Suite *suite = suite_create("deferred steps");
+    TCase *tests = tcase_create("elements");
+    tcase_set_timeout(tests, 120);
+    int kinds = sizeof arithmetics / sizeof *arithmetics;
+    tcase_add_loop_test(tests, large_steps_are_deferred, 0, kinds);
+    tcase_add_loop_test(tests, elements_are_those_of_a_step_computed_at_once, 0, kinds);
+    tcase_add_loop_test(tests, sums_by_blocks_are_sums, 0, kinds);
+    tcase_add_loop_test(tests, gradients_are_the_same, 0, kinds);
+    tcase_add_test(tests, balls_are_the_same);
+    tcase_add_test(tests, results_alone_are_kept);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -3,7 +3,10 @@
 #include "bench/arithmetic/compensated.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
+#include "core/dtype.h"
 #include "core/vectorize.h"
 
 enum { LANES = COMPENSATED_LANES };
@@ -24,6 +27,75 @@ VECTORIZED void compensated_add(struct compensated *c, const double *x, size_t n
     local.terms += n;
     *c = local;
 }
+
+/* ---- floats --------------------------------------------------------------------------------- */
+
+enum { FLOAT_BLOCK = 1024, FLOAT_LANES = 4 * LANES, FLOAT_TERMS = FLOAT_BLOCK / LANES };
+
+/* Plain sums of a block in double, element i in lane i mod LANES. */
+VECTORIZED static void add_block(double *restrict lane, const float *restrict x)
+{
+    double wide[FLOAT_LANES] = { 0 };
+    for (size_t i = 0; i < FLOAT_BLOCK; i += FLOAT_LANES)
+        for (size_t k = 0; k < FLOAT_LANES; k++) wide[k] += (double)x[i + k];
+    for (size_t k = 0; k < LANES; k++)
+        lane[k] = (wide[k] + wide[k + LANES]) + (wide[k + 2 * LANES] + wide[k + 3 * LANES]);
+}
+
+/* The bits of the largest magnitude of a block, and of the smallest that is not 0 (0 when all are). */
+VECTORIZED static void find_range(uint32_t *largest, uint32_t *smallest, const float *x)
+{
+    uint32_t most = 0, least = UINT32_MAX;
+    for (size_t i = 0; i < FLOAT_BLOCK; i++) {
+        uint32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        uint32_t magnitude = bits & 0x7fffffff, below = magnitude - 1; /* 0 comes last */
+        most = magnitude > most ? magnitude : most;
+        least = below < least ? below : least;
+    }
+    *largest = most;
+    *smallest = least + 1;
+}
+
+/* Are plain sums in double of FLOAT_TERMS floats of these magnitudes exact? With exponents E and e (biased, 1 for
+ * subnormals) all partial sums are multiples of 2^(e - 150) and below FLOAT_TERMS 2^(E - 126) = 2^(E - 120). */
+static bool sums_are_exact(uint32_t largest, uint32_t smallest)
+{
+    uint32_t most = largest >> 23, least = smallest >> 23;
+    _Static_assert(FLOAT_TERMS == 64, "the bound below is about 2^6 terms");
+    return most < 255 && (most ? most : 1) - (least ? least : 1) + 30 <= 53;
+}
+
+/* A block whose plain sums are exact has one term a lane, of magnitude FLOAT_TERMS times the largest at most. */
+void compensated_add_floats(struct compensated *c, const float *x, size_t n)
+{
+    double lane[LANES], buffer[FLOAT_BLOCK];
+    for (; n >= FLOAT_BLOCK; n -= FLOAT_BLOCK, x += FLOAT_BLOCK) {
+        uint32_t largest, smallest;
+        find_range(&largest, &smallest, x);
+        if (!largest) {
+            c->terms += LANES;
+            continue;
+        }
+        if (!sums_are_exact(largest, smallest)) {
+            dtype_to_double(buffer, x, DT_F32, FLOAT_BLOCK);
+            compensated_add(c, buffer, FLOAT_BLOCK);
+            continue;
+        }
+        float most;
+        memcpy(&most, &largest, sizeof most);
+        add_block(lane, x);
+        for (size_t k = 0; k < LANES; k++) {
+            c->low[k] += two_sum(&c->sum[k], lane[k]);
+            c->magnitude[k] += (double)most * FLOAT_TERMS;
+        }
+        c->terms += LANES;
+    }
+    dtype_to_double(buffer, x, DT_F32, n);
+    compensated_add(c, buffer, n);
+}
+
+/* ---- products ------------------------------------------------------------------------------- */
 
 VECTORIZED void compensated_add_products(struct compensated *c, const double *x, const double *y,
                                          size_t n, bool exact_products)

@@ -23,6 +23,10 @@ struct compensated {
 /* Add n terms. */
 void compensated_add(struct compensated *c, const double *x, size_t n);
 
+/* The same of floats. Where the exponents of a block lie close together, as they mostly do, its plain sums in double
+ * are exact and the only terms. */
+void compensated_add_floats(struct compensated *c, const float *x, size_t n);
+
 /* Add n products; the rounding errors of the products, too, unless they are known to be exact. */
 void compensated_add_products(struct compensated *c, const double *x, const double *y, size_t n,
                               bool exact_products);

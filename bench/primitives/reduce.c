@@ -85,7 +85,9 @@ static double certified_sum(double *bound, const struct node *x, size_t start, s
     double buffer[BLOCK], sum = 0;
     struct compensated total = { 0 };
     size_t step = x->value ? n : BLOCK;
-    for (size_t i = 0; i < n; i += step)
+    bool floats = !x->value && x->source && x->source->dtype == DT_F32;
+    if (floats) compensated_add_floats(&total, (const float *)x->source->data + start, n);
+    for (size_t i = 0; !floats && i < n; i += step)
         compensated_add(&total, node_block(x, start + i, n - i < step ? n - i : step, buffer),
                         n - i < step ? n - i : step);
     if (compensated_total(&sum, bound, &total)) return sum;

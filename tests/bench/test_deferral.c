@@ -71,8 +71,10 @@ static void close_both(struct composition *c)
 
 static bool same_bits(const double *a, const double *b, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (memcmp(&a[i], &b[i], sizeof *a) && !(isnan(a[i]) && isnan(b[i]))) return false;
+    for (size_t i = 0; i < n; i++) {
+        bool same = a[i] == b[i] && signbit(a[i]) == signbit(b[i]);
+        if (!same && !(isnan(a[i]) && isnan(b[i]))) return false;
+    }
     return true;
 }
 

@@ -169,6 +169,58 @@ START_TEST(integers_are_pairs)
 }
 END_TEST
 
+/* Floats whose block sums are exact in double, whose are not, and both side by side. */
+static float any_float(int kind, struct numbers *numbers)
+{
+    float x = (float)numbers_normal(numbers);
+    uint64_t bits = numbers_next(numbers);
+    switch (kind) {
+    case 0: return x;
+    case 1: return ldexpf(x, (int)(bits % 120) - 60);
+    case 2: return bits % 8 ? 0 : -x;
+    case 3: return ldexpf(x, -140); /* subnormal */
+    case 4: return bits % 2000 ? x : ldexpf(x, bits >> 20 & 1 ? 90 : -90);
+    default: return bits % 2 ? 0x1.fffffep127f : -0x1.fffffep127f;
+    }
+}
+
+START_TEST(sums_of_floats_lie_within_their_bounds)
+{
+    enum { LONGEST = 5000, KINDS = 6 };
+    static float x[LONGEST];
+    struct numbers numbers = { .state = 17 };
+    arb_t exact, term;
+    arb_init(exact);
+    arb_init(term);
+    for (int round = 0; round < 60 * KINDS; round++) {
+        size_t n = numbers_next(&numbers) % (LONGEST + 1);
+        struct compensated c = { .terms = 0 };
+        double sum, bound, magnitude = 0;
+        struct distance d;
+        arb_zero(exact);
+        for (size_t i = 0; i < n; i++) {
+            x[i] = any_float(round % KINDS, &numbers);
+            arb_set_d(term, x[i]);
+            arb_add(exact, exact, term, 2000);
+            magnitude += fabsf(x[i]);
+        }
+        compensated_add_floats(&c, x, n);
+        ck_assert(compensated_total(&sum, &bound, &c));
+        ck_assert(oracle_distance(&d, exact, sum));
+        ck_assert_msg(d.least <= bound, "%zu floats: %.17g off by %g, bound %g", n, sum, d.least,
+                      bound);
+        ck_assert(bound <= 0x1p-52 * fabs(sum) + 0x1p-60 * magnitude);
+    }
+    x[4] = INFINITY;
+    struct compensated c = { .terms = 0 };
+    double sum, bound;
+    compensated_add_floats(&c, x, 2048);
+    ck_assert(!compensated_total(&sum, &bound, &c));
+    arb_clear(exact);
+    arb_clear(term);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pair");
@@ -177,6 +229,7 @@ int main(void)
     tcase_add_loop_test(tests, results_lie_within_their_bounds, 0,
                         sizeof operations / sizeof *operations);
     tcase_add_test(tests, integers_are_pairs);
+    tcase_add_test(tests, sums_of_floats_lie_within_their_bounds);
     tcase_add_test(tests, what_is_refused);
     tcase_add_test(tests, a_low_part_of_zero_proves_nothing);
     suite_add_tcase(suite, tests);

@@ -22,10 +22,18 @@ static struct model_fallback fallback_of(const struct row *row)
 /* Fewer independent elements than this have no mean to speak of, and a wider limit on their rms. */
 enum { STATISTICS_NEED = 16 };
 
-/* Chance makes the rms of few errors larger: its deviation is about 1 / sqrt(2n). */
+/* By chance the rms of n normal errors is above sqrt(1 + 2 sqrt(x / n) + 2 x / n) with a probability of at most e^-x (Laurent
+ * and Massart, 2000), x = ln 10^8 here. */
+static double rms_by_chance(double n)
+{
+    static const double x = 18.42;
+    return sqrt(1 + 2 * sqrt(x / n) + 2 * x / n);
+}
+
+/* How much wider the limit on the rms is for few errors. */
 static double allowance_for_few(double n)
 {
-    return n < STATISTICS_NEED ? (1 + 2.5 / sqrt(n)) / 1.2 : 1;
+    return n < STATISTICS_NEED ? rms_by_chance(n) / rms_by_chance(STATISTICS_NEED) : 1;
 }
 
 /* The largest of n errors grows with n: as far as the limit is out for one, n normal errors have their limit at

@@ -46,15 +46,19 @@ enum { LANES = 8, BLOCK = 64, PARTS = 4 };
 /* Sums in float as kernels form them: every chain is one dependency, and they run side by side. */
 struct imitation {
     float forward, fused, reverse, lane[LANES], block, blocks, part[PARTS];
+    double apart; /* the largest error of a partial sum of `forward` */
 };
 
 static void imitate(struct imitation *sums, const double *term, size_t n)
 {
     size_t part = (n + PARTS - 1) / PARTS;
+    double walk = 0;
     *sums = (struct imitation){ 0 };
     for (size_t k = 0; k < n; k++) {
         float x = (float)term[k];
         sums->forward += x;
+        walk += x;
+        sums->apart = fmax(sums->apart, fabs(sums->forward - walk));
         sums->fused = (float)(sums->fused + term[k]); /* the product is not rounded */
         sums->reverse += (float)term[n - 1 - k];
         sums->lane[k % LANES] += x;
@@ -78,7 +82,7 @@ static double imitated_error(const double *term, size_t n, double exact)
     for (int k = 0; k < PARTS; k++) parts += sums.part[k];
     double results[] = { sums.forward, sums.fused, sums.reverse, lanes, sums.blocks + sums.block,
                          parts },
-           worst = 0;
+           worst = isfinite(sums.apart) ? sums.apart : 0;
     for (size_t k = 0; k < sizeof results / sizeof *results; k++)
         if (isfinite(results[k])) worst = fmax(worst, fabs(results[k] - exact));
     return worst;

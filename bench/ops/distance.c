@@ -301,8 +301,9 @@ static void triplet_margin_loss(struct call *call)
         struct node *other = pairwise(call, positive, negative, p, eps, false);
         struct node *least =
             node_select(tape, node_compare(tape, COMPARE_LE, far, other), far, other);
-        far = node_stated_gradient(tape, least, 2, (struct node *[]){ far, other }, nearer_backward,
-                                   NULL);
+        struct node *nearer = node_stated_gradient(tape, least, 2, (struct node *[]){ far, other },
+                                                   nearer_backward, NULL);
+        far = node_model_choice(tape, nearer, far, other);
     }
     struct node *z = node_add(tape, node_subtract(tape, near, far),
                               node_scalar(tape, call_real(call, "margin")));

@@ -309,6 +309,37 @@ static struct node *bicubic(const struct sampler *sampler)
 
 /* ---- nearest ----------------------------------------------------------------------------- */
 
+/* A place that is half-way between inputs: along which dimensions, and the inputs on either side. */
+struct ties {
+    int open; /* bits: dimensions */
+    int64_t side[MOST_DIMS][2];
+};
+
+static void ties_find(struct ties *out, const struct sampler *sampler, int64_t *const *index,
+                      struct node *const *at, size_t i)
+{
+    out->open = 0;
+    for (int d = 0; d < sampler->dims; d++) {
+        double place = at[d]->value[i], half = place - floor(place) - 0.5;
+        out->side[d][0] = out->side[d][1] = index[d][i];
+        if (!(fabs(half) <= place_width(sampler, sampler->size[d]))) continue;
+        out->side[d][1] = (int64_t)(2 * floor(place) + 1) - index[d][i];
+        out->open |= 1 << d;
+    }
+}
+
+/* Take side `choice >> d & 1` of dimension d; the element of a channel that this is, or -1 outside. */
+static int64_t ties_choose(const struct ties *ties, const struct sampler *sampler, int64_t **index,
+                           size_t i, int choice)
+{
+    int64_t flat = 0;
+    for (int d = 0; d < sampler->dims; d++) {
+        int64_t k = index[d][i] = ties->side[d][choice >> d & 1];
+        flat = flat < 0 || k < 0 || k >= sampler->size[d] ? -1 : flat * sampler->size[d] + k;
+    }
+    return flat;
+}
+
 /* The device's result where it has the value of another input that is as near. */
 static void settle_nearest(const struct sampler *sampler, int64_t **index, struct node *const *at)
 {
@@ -319,24 +350,18 @@ static void settle_nearest(const struct sampler *sampler, int64_t **index, struc
     const double *x = node_values(sampler->tape, sampler->x);
     if (tape_failed(sampler->tape)) return;
     for (int d = 0; d < sampler->dims; d++) plane *= (size_t)sampler->size[d];
-    for (size_t i = 0; i < sampler->batch * sampler->points; i++)
-        for (int d = 0; d < sampler->dims; d++) {
-            double place = at[d]->value[i], half = place - floor(place) - 0.5;
-            if (!(fabs(half) <= place_width(sampler, sampler->size[d]))) continue;
-            int64_t own = index[d][i], other = (int64_t)(2 * floor(place) + 1) - own;
-            size_t first = i / sampler->points * sampler->channels, p = i % sampler->points;
-            for (int64_t choice = 0; choice < 2; choice++) { /* the one channel 0 agrees with */
-                int64_t flat = 0;
-                index[d][i] = choice ? other : own;
-                for (int e = 0; e < sampler->dims && flat >= 0; e++)
-                    flat = index[e][i] < 0 || index[e][i] >= sampler->size[e]
-                               ? -1
-                               : flat * sampler->size[e] + index[e][i];
-                double have = flat < 0 ? 0 : x[first * plane + (size_t)flat];
-                if (have == theirs[first * sampler->points + p]) break;
-                if (choice) index[d][i] = own;
-            }
+    for (size_t i = 0; i < sampler->batch * sampler->points; i++) {
+        struct ties ties;
+        size_t first = i / sampler->points * sampler->channels, p = i % sampler->points;
+        ties_find(&ties, sampler, index, at, i);
+        for (int choice = 0; ties.open && choice < 1 << sampler->dims; choice++) {
+            if (choice & ~ties.open) continue;
+            int64_t flat = ties_choose(&ties, sampler, index, i, choice);
+            double have = flat < 0 ? 0 : x[first * plane + (size_t)flat];
+            if (have == theirs[first * sampler->points + p]) break; /* channel 0 agrees */
+            (void)ties_choose(&ties, sampler, index, i, 0);
         }
+    }
 }
 
 static struct node *nearest(const struct sampler *sampler)

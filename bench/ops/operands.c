@@ -1,6 +1,7 @@
 /* Operands in their common dtype, masks. */
 #include "bench/ops/operands.h"
 
+#include "bench/primitives/alias.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/selection.h"
@@ -62,7 +63,8 @@ struct node *node_pi(struct tape *tape)
 struct node *node_positive_part(struct tape *tape, struct node *x)
 {
     struct node *zero = node_scalar(tape, 0);
-    return node_select(tape, node_compare(tape, COMPARE_LT, x, zero), zero, x);
+    struct node *y = node_select(tape, node_compare(tape, COMPARE_LT, x, zero), zero, x);
+    return node_model_choice(tape, y, x, zero);
 }
 
 struct node *node_band(struct tape *tape, int64_t rows, int64_t columns, int64_t above,

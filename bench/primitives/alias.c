@@ -85,6 +85,26 @@ struct node *node_model_unknown_slope(struct tape *tape, struct node *y, struct 
     return node_sharing(tape, &unknown_slope, y, 1, &y, unknown);
 }
 
+struct node *node_model_choice(struct tape *tape, struct node *y, struct node *a, struct node *b)
+{
+    if (!tape_is_model(tape) || tape_failed(tape) || (node_is_exact(a) && node_is_exact(b)))
+        return y;
+    const double *first = node_values(tape, a), *second = node_values(tape, b);
+    (void)node_values(tape, y);
+    struct node *unknown = node_new_integer(tape, DT_BOOL, y->rank, y->shape);
+    struct node *out = node_alias(tape, y, y->dtype);
+    double *error = tape_allocate(tape, y->n, sizeof *error);
+    if (tape_failed(tape) || (a->n != y->n && a->n != 1) || (b->n != y->n && b->n != 1)) return y;
+    for (size_t i = 0; i < y->n; i++) {
+        size_t j = a->n == 1 ? 0 : i, k = b->n == 1 ? 0 : i;
+        double ea = node_error(a, j), eb = node_error(b, k);
+        unknown->integer[i] = fabs(first[j] - second[k]) <= ea + eb && ea + eb > 0;
+        error[i] = unknown->integer[i] ? fmax(ea, eb) : node_error(y, i);
+    }
+    out->error = error;
+    return node_model_unknown_slope(tape, out, unknown);
+}
+
 struct node *node_with_dtype(struct tape *tape, struct node *x, enum dtype dtype)
 {
     return x->dtype == dtype ? x : node_alias(tape, x, dtype);

@@ -28,4 +28,8 @@ struct node *node_model_either(struct tape *tape, struct node *y, struct node *o
  * of what y is made of choose the side: what comes back through them has an unbounded error. y itself otherwise. */
 struct node *node_model_unknown_slope(struct tape *tape, struct node *y, struct node *unknown);
 
+/* In a model: y, the larger or the smaller of a and b (y's shape, or one element). Where rounding may exchange the two, y is off
+ * by as much as either, and its slope is unknown. y itself otherwise. */
+struct node *node_model_choice(struct tape *tape, struct node *y, struct node *a, struct node *b);
+
 #endif

@@ -261,7 +261,12 @@ static double slope_erf(double x, double e)
 static double slope_smooth_relu(double x, double e) { (void)x, (void)e; return 1.2; }
 static double slope_softplus(double x, double e) { return value_sigmoid(x + e) * SLACK; }
 static double slope_logsigmoid(double x, double e) { return value_sigmoid(e - x) * SLACK; }
-static double slope_normal_pdf(double x, double e) { (void)x, (void)e; return 0.25; }
+/* x phi(x) falls beyond 1, where it is 0.242. */
+static double slope_normal_pdf(double x, double e)
+{
+    double near = fabs(x) - e;
+    return near > 1 ? SLACK * near * value_normal_pdf(near) : 0.25;
+}
 static double slope_times_pi(double x, double e) { (void)x, (void)e; return 3.1415926535897936; }
 static double slope_deg2rad(double x, double e) { (void)x, (void)e; return 0.017453292519943299; }
 static double slope_rad2deg(double x, double e) { (void)x, (void)e; return 57.295779513082330; }

@@ -127,6 +127,57 @@ START_TEST(native_results_lie_within_the_model)
 }
 END_TEST
 
+/* What rounding leaves open is open in the model, and nothing else is: a bound is infinite at these elements of the first
+ * gradient that is asked for (of argument `of`; -1: of the output), and finite at all others. */
+static const struct {
+    const char *call;
+    int of;
+    unsigned open; /* bits: the elements */
+} unknowns[] = {
+    /* Places between two inputs, on one, beyond the border, and on it. */
+    { "Functional.grid_sample(f32(1,1,2,5)[1 2 4 3 1 2 2 9 1 0], f32(1,1,4,2)[0.3 0.4 0 0.4 7 0.4 "
+      "-1 0.4], align_corners=True)",
+      1, 0x44 },
+    { "Functional.grid_sample(f32(1,1,2,5)[1 2 4 3 1 2 2 9 1 0], f32(1,1,4,2)[0.3 0.4 0 0.4 7 0.4 "
+      "0.5 0.4], padding_mode=\"border\", align_corners=True)",
+      1, 0x44 },
+    /* A divisor that underflows. */
+    { "Torch.atan2(f32(3)[1 1e-30 1e-21], f32(3)[1 1e-30 2])", 0, 0x2 },
+    /* A matrix that rounding makes singular, and one that it does not. */
+    { "Torch.linalg.inv(f32(2,2)[1 1 1 1.0000001])", -1, 0xf },
+    { "Torch.linalg.inv(f32(2,2)[1 1 1 1.01])", -1, 0 },
+    /* The largest of two components that are nearly equal. */
+    { "Torch.cdist(f32(1,2)[1 3], f32(1,2)[0 0.5], inf)", 0, 0 },
+};
+
+START_TEST(what_rounding_leaves_open_is_open)
+{
+    struct arena arena = { 0 };
+    struct numbers numbers = { 1 };
+    size_t i = (size_t)_i, count;
+    struct sample sample;
+    struct bench *bench;
+    struct bench_output *gradients;
+
+    ck_assert_ptr_null(sample_parse(&sample, unknowns[i].call, &arena));
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    ck_assert_int_eq(bench_model(bench).code, 0);
+    const struct reference *r = &bench_output(bench, 0)->reference;
+    if (unknowns[i].of >= 0) {
+        sample_cotangents(&sample.c.cotangents, bench, &arena, &numbers);
+        sample.c.has_backward = true;
+        ck_assert_int_eq(bench_backward(&gradients, &count, bench, &sample.c.cotangents).code, 0);
+        ck_assert_uint_gt(count, (size_t)unknowns[i].of);
+        r = &gradients[unknowns[i].of].reference;
+    }
+    ck_assert_ptr_nonnull(r->kernel_bound);
+    for (size_t k = 0; k < r->n; k++)
+        ck_assert_msg((unsigned)(isinf(r->kernel_bound[k]) != 0) == (unknowns[i].open >> k & 1),
+                      "%s, element %zu: %g", unknowns[i].call, k, r->kernel_bound[k]);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(int count, char **arguments)
 {
     filter = count > 1 ? arguments[1] : NULL;
@@ -134,6 +185,8 @@ int main(int count, char **arguments)
     TCase *tests = tcase_create("model");
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, native_results_lie_within_the_model);
+    tcase_add_loop_test(tests, what_rounding_leaves_open_is_open, 0,
+                        sizeof unknowns / sizeof *unknowns);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -157,6 +157,44 @@ START_TEST(random_sums_have_this_spread)
 }
 END_TEST
 
+static double uniform(void)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(state >> 11) * 0x1p-53;
+}
+
+static float sum_in_blocks(const double *term, size_t n, size_t length)
+{
+    float total = 0, block = 0;
+    for (size_t k = 0; k < n; k++) {
+        block += (float)term[k];
+        if (k % length < length - 1) continue;
+        total += block;
+        block = 0;
+    }
+    return total + block;
+}
+
+/* Sums of one value, or of two, in blocks of any length: roundings that go one way, of which a sequential sum may be rid
+ * again at its end. No legitimate block is five spreads off. */
+START_TEST(blocks_of_any_length_are_within)
+{
+    static double term[7500];
+    for (int trial = 0; trial < 2000; trial++) {
+        size_t n = (size_t)(50 * exp(5 * uniform()));
+        double value = (float)exp2(2 * uniform() - 1), other = (float)(-0.7 * value), exact = 0;
+        for (size_t k = 0; k < n; k++) {
+            term[k] = trial % 2 && uniform() < 0.7 ? other : value;
+            exact += term[k];
+        }
+        double unit = ldexp(1, ilogb(exact) - 23);
+        double spread = sqrt(sum_spread(term, n, false, true) * 0x1p-48 + unit * unit / 12);
+        for (size_t length = 16; length <= 2048; length *= 2)
+            ck_assert_double_le(fabs(sum_in_blocks(term, n, length) - exact), 5 * spread);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sum_spread");
@@ -168,6 +206,7 @@ int main(void)
     tcase_add_test(tcase, inexact_terms_repeat_other_roundings);
     tcase_add_test(tcase, exact_sums);
     tcase_add_test(tcase, random_sums_have_this_spread);
+    tcase_add_test(tcase, blocks_of_any_length_are_within);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

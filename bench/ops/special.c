@@ -1,5 +1,6 @@
 /* Orthogonal polynomials and other functions of torch.special that are compositions. */
 #include "bench/call/op.h"
+#include "bench/ops/matrices.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -115,9 +116,47 @@ static void spherical_bessel(struct call *call)
     call_return_typed(call, y, dtype);
 }
 
+/* text: the function of one variable. */
+static void special_function(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    enum dtype dtype = call_float_type(call, &x, 1);
+    call_refuse_complex(call, x);
+    call_return_typed(call, node_apply(call->tape, call->op->text, x), dtype);
+}
+
+enum { LOWEST_ZETA = -1000 };
+
+/* The sum over k of (other + k)^-input. */
+static void zeta(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *operands[2] = { call_tensor(call, "input"), call_tensor(call, "other") };
+    enum dtype dtype = call_float_type(call, operands, 2);
+    call_refuse_complex(call, operands[0]);
+    call_refuse_complex(call, operands[1]);
+    struct node *s = node_to_real(tape, operands[0]), *q = node_to_real(tape, operands[1]);
+    const double *values = node_values(tape, q);
+    for (size_t i = 0; !tape_failed(tape) && i < q->n; i++)
+        if (!call_require(call, !(values[i] < LOWEST_ZETA) || isinf(values[i]), "zeta at %g",
+                          values[i]))
+            return;
+    call_return_typed(call, node_apply2(tape, "zeta", s, q), dtype);
+}
+
 #define POLYNOMIAL(name, family)                                                      \
     {                                                                                 \
         name, TORCH, "(Tensor x, Tensor n)", polynomial, OP_NO_GRADIENT, family, NULL \
+    }
+
+#define FUNCTION(name, function)                                                  \
+    {                                                                             \
+        name, TORCH, "(Tensor input)", special_function, OP_ONE_NODE, 0, function \
+    }
+/* PyTorch has no gradient of these. */
+#define FLAT(name, function)                                                         \
+    {                                                                                \
+        name, TORCH, "(Tensor input)", special_function, OP_NO_GRADIENT, 0, function \
     }
 
 /* clang-format off */
@@ -128,6 +167,21 @@ const struct op ops_special[] = {
     POLYNOMIAL("special.hermite_polynomial_he", HERMITE_E),
     POLYNOMIAL("special.laguerre_polynomial_l", LAGUERRE),
     { "special.spherical_bessel_j0", TORCH, "(Tensor x)", spherical_bessel, OP_NO_GRADIENT, 0, NULL },
+    FUNCTION("special.erfcx", "erfcx"),
+    FUNCTION("special.ndtri", "ndtri"),
+    FUNCTION("special.log_ndtr", "log_ndtr"),
+    FUNCTION("special.i0e", "i0e"),
+    FUNCTION("special.i1e", "i1e"),
+    FLAT("special.bessel_j0", "bessel_j0"),
+    FLAT("special.bessel_j1", "bessel_j1"),
+    FLAT("special.bessel_y0", "bessel_y0"),
+    FLAT("special.bessel_y1", "bessel_y1"),
+    FLAT("special.modified_bessel_k0", "bessel_k0"),
+    FLAT("special.modified_bessel_k1", "bessel_k1"),
+    FLAT("special.scaled_modified_bessel_k0", "k0e"),
+    FLAT("special.scaled_modified_bessel_k1", "k1e"),
+    FLAT("special.airy_ai", "airy_ai"),
+    { "special.zeta", TORCH, "(Tensor input, Tensor other)", zeta, OP_ONE_NODE, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(special);

@@ -11,6 +11,7 @@
 #include "bench/arithmetic/vector_functions.h"
 #include "bench/arithmetic/vector_math.h"
 #include "bench/primitives/alias.h"
+#include "bench/primitives/ball_values.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/unary_functions.h"
@@ -69,31 +70,10 @@ static double value_xlogy(double a, double b)
     return isnan(b) ? b : a == 0 ? 0 : a * scalar_log(b);
 }
 
-/* Values from balls, as in unary_functions.c. */
-typedef void ball_function2(arb_t y, const arb_t a, const arb_t b, slong precision);
-
-static double from_balls(ball_function2 *ball, double a, double b, slong most_precision)
-{
-    arb_t u, v, out;
-    double y = NAN;
-    arb_init(u);
-    arb_init(v);
-    arb_init(out);
-    arb_set_d(u, a);
-    arb_set_d(v, b);
-    for (slong precision = 80; precision <= most_precision && isnan(y); precision *= 2) {
-        ball(out, u, v, precision);
-        if (arb_rel_accuracy_bits(out) >= 60) y = arf_get_d(arb_midref(out), ARF_RND_NEAR);
-    }
-    arb_clear(u);
-    arb_clear(v);
-    arb_clear(out);
-    return y;
-}
-
 static void ball_igamma(arb_t y, const arb_t s, const arb_t x, slong p);
 static void ball_igammac(arb_t y, const arb_t s, const arb_t x, slong p);
 static void ball_polygamma(arb_t y, const arb_t n, const arb_t x, slong p);
+static void ball_zeta(arb_t y, const arb_t s, const arb_t q, slong p);
 
 /* P(s, x) and Q(s, x), the regularised incomplete gamma functions, with their limits at the
  * ends of the domain; inside, certified by Arb. */
@@ -114,7 +94,7 @@ static double regularised(ball_function2 *ball, double s, double x, bool upper)
     double tail = s * (log(x) - log(s)) + s - x;
     if (tail < -800 - 1e-14 * (s * (fabs(log(x)) + fabs(log(s))) + s + x))
         return (x > s) == upper ? 0 : 1;
-    return from_balls(ball, s, x, fmax(s, x) > 0x1p16 ? 320 : 10240);
+    return value_from_ball2(ball, s, x, fmax(s, x) > 0x1p16 ? 320 : 10240);
 }
 static double value_igamma(double s, double x) { return regularised(ball_igamma, s, x, false); }
 static double value_igammac(double s, double x) { return regularised(ball_igammac, s, x, true); }
@@ -140,7 +120,31 @@ static double value_polygamma(double n, double x)
     if (x == INFINITY) return 0;
     if (x <= 0 && x == floor(x)) return fmod(n, 2) == 1 ? INFINITY : NAN;
     if (n == 1 && x > 0x1p-500) return trigamma_series(x);
-    return from_balls(ball_polygamma, n, x, 10240);
+    return value_from_ball2(ball_polygamma, n, x, 10240);
+}
+
+/* Hurwitz's zeta function, the sum over k of (q + k)^-s, is between q^-s and q^-s + q^(1-s) / (s - 1) for q > 0; for
+ * q < 0 and large s all that counts is the term nearest to a pole. */
+static double zeta_within_range(double s, double q)
+{
+    enum { BEYOND_DOUBLE = 800 };
+    double nearest = q - rint(q), base = q > 0 ? q : fabs(nearest);
+    if (q > 1 && (s - 1) * log(q) > BEYOND_DOUBLE) return 0;
+    if (s * log(base) < -BEYOND_DOUBLE)
+        return q < 0 && nearest < 0 && fmod(s, 2) != 0 ? -INFINITY : INFINITY;
+    return value_from_ball2(ball_zeta, s, q, 640);
+}
+
+/* For s > 1, and negative q only with whole s. */
+static double value_zeta(double s, double q)
+{
+    if (isnan(s) || isnan(q) || s < 1) return NAN;
+    if (s == 1) return INFINITY;
+    if (q <= 0 && q == floor(q)) return INFINITY;
+    if (q < 0 && s != floor(s)) return NAN;
+    if (isinf(q)) return isinf(s) ? NAN : 0;
+    if (isinf(s)) return q > 1 ? 0 : q == 1 ? 1 : q > 0 ? INFINITY : NAN;
+    return zeta_within_range(s, q);
 }
 
 static double error_sum(double a, double ea, double b, double eb, double y)
@@ -252,6 +256,22 @@ static double error_wrapped(double a, double ea, double b, double eb, double y)
     return ea == 0 && eb == 0 ? 2 * UNIT_ROUNDOFF * fabs(y) + TINY : INFINITY;
 }
 
+/* Bound of |d/ds zeta|, the sum of |log t| t^-s over t = q + k, from s on: log t < t^d / d for t >= 1, where d is what
+ * leaves an exponent above 1, and the sum of t^-r over t >= m is at most m^-r + m^(1-r) / (r - 1). */
+static double zeta_slope(double s, double q, double es)
+{
+    double least = s - es, d = fmin((least - 1) / 2, 0.5), r = least - d, m = fmax(q, 1);
+    double slope = (pow(m, -r) + pow(m, 1 - r) / (r - 1)) / d;
+    if (q < 1) slope += fabs(log(q)) * pow(q, -(s + es));
+    return slope * (1 + 0x1p-30);
+}
+
+static double error_zeta(double s, double es, double q, double eq, double y)
+{
+    if (eq > 0 || (es > 0 && !(s - es > 1 + 0x1p-20 && q > 0))) return INFINITY;
+    return (es > 0 ? es * zeta_slope(s, q, es) : 0) + 2 * UNIT_ROUNDOFF * fabs(y) + TINY;
+}
+
 static double error_polygamma(double n, double en, double x, double ex, double y)
 {
     if (ex > 0 && n == 1 && en == 0 && x > ex) { /* its slope: 2 sum 1/(x+k)^3 <= 2/x^3 + 1/x^2 */
@@ -339,6 +359,31 @@ static void ball_polygamma(arb_t y, const arb_t n, const arb_t x, slong p)
     acb_clear(z);
 }
 
+/* From 2^17 on, where Arb sums too many terms, q^-s: for q <= 2 the others are less than (2/3)^s of it. */
+static void ball_zeta(arb_t y, const arb_t s, const arb_t q, slong p)
+{
+    acb_t order, z;
+    if (arf_cmpabs_2exp_si(arb_midref(s), 17) > 0 && arb_is_positive(q) &&
+        arf_cmpabs_2exp_si(arb_midref(q), 1) < 0) {
+        arb_t power;
+        arb_init(power);
+        arb_neg(power, s);
+        arb_pow(y, q, power, p);
+        arb_mul_2exp_si(power, y, -40000);
+        arb_add_error(y, power);
+        arb_clear(power);
+        return;
+    }
+    acb_init(order);
+    acb_init(z);
+    acb_set_arb(order, s);
+    acb_set_arb(z, q);
+    acb_hurwitz_zeta(z, order, z, p);
+    arb_set(y, acb_realref(z));
+    acb_clear(order);
+    acb_clear(z);
+}
+
 static void ball_fmod(arb_t y, const arb_t a, const arb_t b, slong p)
 {
     arb_t q;
@@ -410,16 +455,16 @@ PARTIALS(d_divide)
     (void)a;
 }
 
-/* b - 1, without the bound of a rounding where there is none: a power of a negative number exists
+/* b + by, without the bound of a rounding where there is none: a power of a negative number exists
  * only for exact whole exponents. */
-static struct node *one_less(struct tape *tape, struct node *b)
+static struct node *shifted(struct tape *tape, struct node *b, double by)
 {
-    struct node *less = node_offset(tape, node_detach(tape, b), -1);
-    const double *value = node_values(tape, b), *lower = node_values(tape, less);
+    struct node *sum = node_offset(tape, node_detach(tape, b), by);
+    const double *value = node_values(tape, b), *moved = node_values(tape, sum);
     bool exact = node_is_exact(b) && !tape_failed(tape);
     for (size_t i = 0; exact && i < b->n; i++)
-        exact = lower[i] + 1 == value[i] && fabs(value[i]) < 0x1p52;
-    return exact ? node_detach(tape, less) : less;
+        exact = moved[i] - by == value[i] && fabs(value[i]) < 0x1p52;
+    return exact ? node_detach(tape, sum) : sum;
 }
 
 /* b a^(b-1), zero where b is zero; a^b ln a, zero where a is 0 and b >= 0. */
@@ -427,7 +472,7 @@ PARTIALS(d_pow)
 {
     struct node *zero = node_scalar(tape, 0);
     if (da) {
-        struct node *power = node_apply2(tape, "pow", a, one_less(tape, b));
+        struct node *power = node_apply2(tape, "pow", a, shifted(tape, b, -1));
         *da = node_select(tape, node_compare(tape, COMPARE_EQ, b, zero), zero,
                           node_multiply(tape, b, power));
     }
@@ -546,6 +591,19 @@ PARTIALS(d_polygamma)
     *db = node_apply2(tape, "polygamma", order, b);
 }
 
+/* -s zeta(s + 1, q); PyTorch has none with respect to s. A kernel rounds s + 1 unless s is whole. */
+PARTIALS(d_zeta)
+{
+    (void)y;
+    if (da) tape_fail(tape, STATUS_SKIP, "zeta has no gradient for its first argument");
+    if (!db) return;
+    struct node *order = shifted(tape, a, 1);
+    struct node *fractional =
+        node_apply(tape, "abs", node_apply(tape, "sign", node_apply(tape, "frac", order)));
+    order = node_model_error(tape, order, node_multiply(tape, order, fractional), 1);
+    *db = node_negate(tape, node_multiply(tape, a, node_apply2(tape, "zeta", order, b)));
+}
+
 /* clang-format off */
 static const struct binary_function functions[] = {
     { "add",       value_add,       error_sum,        arb_add,        NULL,        1, NULL },
@@ -564,6 +622,7 @@ static const struct binary_function functions[] = {
     { "igamma",    value_igamma,    error_wrapped,    ball_igamma,    d_igamma, 0, NULL },
     { "igammac",   value_igammac,   error_wrapped,    ball_igammac,   d_igammac, 0, NULL },
     { "polygamma", value_polygamma, error_polygamma,    ball_polygamma, d_polygamma, 0, NULL },
+    { "zeta",      value_zeta,      error_zeta,    ball_zeta,      d_zeta, 0, NULL },
     { "copysign",  value_copysign,  error_exact_only, ball_copysign,  d_copysign, 0, NULL },
 };
 /* clang-format on */

@@ -94,6 +94,36 @@ static double by_odd_exponential(double x, double y)
 {
     return fabs(x) * (fabs(y) + (fabs(x) <= 8 ? exp(fabs(x)) : 0));
 }
+/* The same sums, scaled: the coefficients add up to 1 for I0, |x| / 2 for I1. */
+static double by_sum(double x, double y) { return (void)y, fabs(x) <= 8 ? 2 : 0; }
+static double by_odd_sum(double x, double y) { return (void)y, fabs(x) <= 8 ? fabs(x) : 0; }
+/* exp(x^2) of a rounded square, for x < 0. */
+static double of_square(double x, double y) { return x < 0 ? 4 * fmin(x * x, 0x1p24) * y : 0; }
+/* erfc(x / sqrt(2)) of a rounded quotient, for x > 0. */
+static double of_tail(double x, double y) { return x > 0 ? 2 * fmin(x * x, 0x1p24) * fabs(y) : 0; }
+/* Rational functions up to 5 and then sqrt(2 / (pi x)) cos(x - phase), whose angle is rounded (Cephes). */
+static double of_wave(double x, double y)
+{
+    return (void)y, (8 + 4 * fmin(fabs(x), 0x1p24)) * fmin(1, 0.8 / sqrt(fabs(x)));
+}
+/* The same, up to 5 a multiple of x. */
+static double of_odd_wave(double x, double y) { return of_wave(x, y) * fmin(1, fabs(x)); }
+/* Up to 2 a Chebyshev sum less log(x / 2) I0, of magnitude 1 each, then exp(-x) times a sum (Cephes). */
+static double by_decay(double x, double y) { return x <= 2 ? 4 : x * y; }
+static double by_scaled_decay(double x, double y) { return (void)y, x <= 2 ? 4 * exp(x) : 0; }
+/* The terms of K1 are 1 / x times as large. */
+static double by_steep_decay(double x, double y) { return by_decay(x, y) / fmin(x, 1); }
+static double by_steep_scaled_decay(double x, double y)
+{
+    return by_scaled_decay(x, y) / fmin(x, 1);
+}
+/* Beside 0 a difference of two series, then exp(-z) or a sine of z = 2/3 |x|^(3/2), which is rounded (Cephes). */
+static double of_airy(double x, double y)
+{
+    double z = fmin(fabs(x) * sqrt(fabs(x)), 0x1p24);
+    if (fabs(x) < 2.1) return 4;
+    return x > 0 ? 2 * z * y : (8 + 2 * z) / sqrt(sqrt(fabs(x)));
+}
 /* 1 / (1 + exp(-x)) is 0 as soon as exp overflows: 2^-126, in units of 2^-24. */
 static double by_overflow(double x, double y) { return (void)y, (1 + fabs(x)) * 0x1p-102; }
 
@@ -104,13 +134,32 @@ static kernel_loss *kernel_loss_of(const struct unary_function *f)
     static const struct {
         const char *name;
         kernel_loss *loss;
-    } lossy[] = { { "sinc", at_crossing },         { "sinpi", of_angle },
-                  { "cospi", of_angle },           { "lgamma", at_pole_and_zero },
-                  { "digamma", at_pole_and_zero }, { "erfinv", by_newton },
-                  { "i0", by_exponential },        { "i1", by_odd_exponential },
-                  { "sigmoid", by_overflow },      { "silu", by_overflow },
-                  { "mish", by_overflow },         { "softplus", by_overflow },
-                  { "logsigmoid", by_overflow } };
+    } lossy[] = { { "sinc", at_crossing },
+                  { "sinpi", of_angle },
+                  { "cospi", of_angle },
+                  { "lgamma", at_pole_and_zero },
+                  { "digamma", at_pole_and_zero },
+                  { "erfinv", by_newton },
+                  { "i0", by_exponential },
+                  { "i1", by_odd_exponential },
+                  { "sigmoid", by_overflow },
+                  { "silu", by_overflow },
+                  { "mish", by_overflow },
+                  { "softplus", by_overflow },
+                  { "logsigmoid", by_overflow },
+                  { "i0e", by_sum },
+                  { "i1e", by_odd_sum },
+                  { "erfcx", of_square },
+                  { "log_ndtr", of_tail },
+                  { "bessel_j0", of_wave },
+                  { "bessel_j1", of_odd_wave },
+                  { "bessel_y0", of_wave },
+                  { "bessel_y1", of_wave },
+                  { "bessel_k0", by_decay },
+                  { "bessel_k1", by_steep_decay },
+                  { "k0e", by_scaled_decay },
+                  { "k1e", by_steep_scaled_decay },
+                  { "airy_ai", of_airy } };
     for (size_t i = 0; i < sizeof lossy / sizeof *lossy; i++)
         if (!strcmp(f->name, lossy[i].name)) return lossy[i].loss;
     return isinf(f->ulps) ? at_pole_and_zero : NULL;

@@ -14,8 +14,10 @@
 
 #include "bench/arithmetic/vector_functions.h"
 #include "bench/arithmetic/vector_math.h"
+#include "bench/primitives/ball_values.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/slopes.h"
+#include "bench/primitives/special_functions.h"
 
 /* ---- values ----------------------------------------------------------------------------- */
 
@@ -44,41 +46,21 @@ static double value_sinpi(double x)
 static double value_deg2rad(double x) { return x * 0x1.1df46a2529d39p-6; }
 static double value_rad2deg(double x) { return x * 0x1.ca5dc1a63c1f8p+5; }
 
-/* Values from balls, for functions without a library of proven accuracy: the precision grows until
- * the ball rounds to within an ulp. They cost microseconds. */
-typedef void ball_function(arb_t y, const arb_t x, slong precision);
-
-static double from_balls(ball_function *ball, double x)
-{
-    arb_t in, out;
-    double y = NAN;
-    arb_init(in);
-    arb_init(out);
-    arb_set_d(in, x);
-    for (slong precision = 80; precision <= 10240 && isnan(y); precision *= 2) {
-        ball(out, in, precision);
-        if (arb_rel_accuracy_bits(out) >= 60) y = arf_get_d(arb_midref(out), ARF_RND_NEAR);
-    }
-    arb_clear(in);
-    arb_clear(out);
-    return y;
-}
-
 /* SLEEF's functions overflow a few units early, log1p, asinh and acosh long before their arguments do. */
 double value_exp(double x)
 {
     double y = scalar_exp(x);
-    return y == INFINITY && x < 710 ? from_balls(arb_exp, x) : y;
+    return y == INFINITY && x < 710 ? value_from_ball(arb_exp, x) : y;
 }
 double value_sinh(double x)
 {
     double y = scalar_sinh(x);
-    return isinf(y) && fabs(x) < 711 ? from_balls(arb_sinh, x) : y;
+    return isinf(y) && fabs(x) < 711 ? value_from_ball(arb_sinh, x) : y;
 }
 double value_cosh(double x)
 {
     double y = scalar_cosh(x);
-    return isinf(y) && fabs(x) < 711 ? from_balls(arb_cosh, x) : y;
+    return isinf(y) && fabs(x) < 711 ? value_from_ball(arb_cosh, x) : y;
 }
 double value_log1p(double x)
 {
@@ -88,12 +70,12 @@ double value_log1p(double x)
 double value_asinh(double x)
 {
     double y = scalar_asinh(x);
-    return isinf(y) && isfinite(x) ? from_balls(arb_asinh, x) : y;
+    return isinf(y) && isfinite(x) ? value_from_ball(arb_asinh, x) : y;
 }
 double value_acosh(double x)
 {
     double y = scalar_acosh(x);
-    return isinf(y) && isfinite(x) ? from_balls(arb_acosh, x) : y;
+    return isinf(y) && isfinite(x) ? value_from_ball(arb_acosh, x) : y;
 }
 
 static void ball_lgamma(arb_t y, const arb_t x, slong p);
@@ -139,7 +121,7 @@ static double value_gelu(double x)
 static double value_erfinv(double x)
 {
     if (x == 0) return x;
-    return fabs(x) < 1    ? from_balls(arb_hypgeom_erfinv, x)
+    return fabs(x) < 1    ? value_from_ball(arb_hypgeom_erfinv, x)
            : fabs(x) == 1 ? copysign(INFINITY, x)
                           : NAN;
 }
@@ -148,7 +130,7 @@ static double value_erfinv(double x)
 double value_lgamma(double x)
 {
     if (x > 0 || isnan(x)) return scalar_lgamma(x);
-    return isinf(x) || x == floor(x) ? INFINITY : from_balls(ball_lgamma, x);
+    return isinf(x) || x == floor(x) ? INFINITY : value_from_ball(ball_lgamma, x);
 }
 
 /* x > 0: shifted up to 10, then the asymptotic series with 8 terms, whose rest is below 1e-17 there.
@@ -173,18 +155,18 @@ double value_digamma(double x)
     if (x == 0) return copysign(INFINITY, -x);
     if (isnan(x) || (x < 0 && x == floor(x))) return NAN;
     double y = x > 0x1p-1000 ? digamma_series(x) : 0;
-    return fabs(y) >= DIGAMMA_LEAST ? y : from_balls(arb_digamma, x);
+    return fabs(y) >= DIGAMMA_LEAST ? y : value_from_ball(arb_digamma, x);
 }
 
 static double value_i0(double x)
 {
-    return isnan(x) ? x : fabs(x) > 720 ? INFINITY : from_balls(ball_i0, x);
+    return isnan(x) ? x : fabs(x) > 720 ? INFINITY : value_from_ball(ball_i0, x);
 }
 
 static double value_i1(double x)
 {
     if (x == 0 || isnan(x)) return x;
-    return fabs(x) > 720 ? copysign(INFINITY, x) : from_balls(ball_i1, x);
+    return fabs(x) > 720 ? copysign(INFINITY, x) : value_from_ball(ball_i1, x);
 }
 
 /* sin(pi x) / (pi x): 0.51 ulp of the numerator, 2 u of the denominator; 1 - (pi x)^2 / 6. */
@@ -800,6 +782,21 @@ static const struct unary_function functions[] = {
     { "deg2rad",      value_deg2rad,      NULL,  1,    slope_deg2rad,       ball_deg2rad,     d_deg2rad },
     { "rad2deg",      value_rad2deg,      NULL,  1,    slope_rad2deg,       ball_rad2deg,     d_rad2deg },
     { "frac",         value_frac,         NULL,  0,    slope_frac,          ball_frac,        d_one },
+    { "erfcx",        value_erfcx,        NULL,  1,    slope_erfcx,         ball_erfcx,       derivative_erfcx },
+    { "ndtri",        value_ndtri,        NULL,  1,    NULL,                ball_ndtri,       derivative_ndtri },
+    { "log_ndtr",     value_log_ndtr,     NULL,  1,    slope_log_ndtr,      ball_log_ndtr,    derivative_log_ndtr },
+    { "i0e",          value_i0e,          NULL,  1,    slope_one,           ball_i0e,         derivative_i0e },
+    { "i1e",          value_i1e,          NULL,  1,    slope_one,           ball_i1e,         derivative_i1e },
+    { "bessel_j0",    value_bessel_j0,    NULL,  1,    slope_one,           ball_bessel_j0,   derivative_bessel_j0 },
+    { "bessel_j1",    value_bessel_j1,    NULL,  1,    slope_one,           ball_bessel_j1,   derivative_bessel_j1 },
+    { "bessel_y0",    value_bessel_y0,    NULL,  1,    NULL,                ball_bessel_y0,   derivative_bessel_y0 },
+    { "bessel_y1",    value_bessel_y1,    NULL,  1,    NULL,                ball_bessel_y1,   derivative_bessel_y1 },
+    { "bessel_k0",    value_bessel_k0,    NULL,  1,    NULL,                ball_bessel_k0,   derivative_bessel_k0 },
+    { "bessel_k1",    value_bessel_k1,    NULL,  1,    NULL,                ball_bessel_k1,   derivative_bessel_k1 },
+    { "k0e",          value_k0e,          NULL,  1,    NULL,                ball_k0e,         derivative_k0e },
+    { "k1e",          value_k1e,          NULL,  1,    NULL,                ball_k1e,         derivative_k1e },
+    { "airy_ai",      value_airy_ai,      NULL,  1,    NULL,                ball_airy_ai,     derivative_airy_ai },
+    { "airy_ai_prime", value_airy_ai_prime, NULL, 1,   NULL,                ball_airy_ai_prime, derivative_airy_ai_prime },
     { "normal_pdf",   value_normal_pdf,   vector_normal_pdf,  800,  slope_normal_pdf,    ball_normal_pdf,  d_normal_pdf },
 };
 /* clang-format on */

@@ -263,6 +263,192 @@ BALL(o_normal_pdf)
     arb_clear(t);
 }
 
+/* The asymptotic series of erfcx, 1 / (x sqrt pi) sum (-1)^k (2k - 1)!! / (2 x^2)^k: the rest is smaller than the first term
+ * that is left out. */
+static void erfcx_series(arb_t y, const arb_t x, slong p)
+{
+    arb_t term, ratio, sum;
+    arb_init(term);
+    arb_init(ratio);
+    arb_init(sum);
+    arb_one(term);
+    arb_mul(ratio, x, x, p + 20);
+    arb_mul_2exp_si(ratio, ratio, 1);
+    for (ulong k = 0; k < 200; k++) {
+        arb_add(sum, sum, term, p + 20);
+        arb_mul_ui(term, term, 2 * k + 1, p + 20);
+        arb_div(term, term, ratio, p + 20);
+        arb_neg(term, term);
+    }
+    arb_add_error(sum, term);
+    arb_const_sqrt_pi(ratio, p + 20);
+    arb_mul(ratio, ratio, x, p + 20);
+    arb_div(y, sum, ratio, p);
+    arb_clear(term);
+    arb_clear(ratio);
+    arb_clear(sum);
+}
+BALL(o_erfcx)
+{
+    if (arf_cmp_si(arb_midref(x), 10000) > 0) {
+        erfcx_series(y, x, p);
+        return;
+    }
+    arb_t e;
+    arb_init(e);
+    arb_mul(e, x, x, p + 80);
+    arb_exp(e, e, p + 40);
+    arb_hypgeom_erfc(y, x, p + 40);
+    arb_mul(y, y, e, p);
+    arb_clear(e);
+}
+/* sqrt(2) erfinv(2 x - 1) */
+BALL(o_ndtri)
+{
+    arb_t t;
+    arb_init(t);
+    arb_mul_2exp_si(t, x, 1);
+    arb_sub_ui(t, t, 1, ARF_PREC_EXACT);
+    arb_hypgeom_erfinv(y, t, p + 1100);
+    arb_sqrt_ui(t, 2, p + 20);
+    arb_mul(y, y, t, p);
+    arb_clear(t);
+}
+/* log(erfcx(t) / 2) - t^2 with t = -x / sqrt 2; right of 0 log(1 - erfc(-t) / 2) */
+BALL(o_log_ndtr)
+{
+    arb_t t, s;
+    arb_init(t);
+    arb_init(s);
+    arb_sqrt_ui(t, 2, p + 80);
+    arb_div(t, x, t, p + 80);
+    if (arf_sgn(arb_midref(x)) > 0) {
+        arb_hypgeom_erfc(s, t, p + 20);
+        arb_mul_2exp_si(s, s, -1);
+        arb_neg(s, s);
+        arb_log1p(y, s, p);
+    } else {
+        arb_neg(t, t);
+        o_erfcx(s, t, p + 20);
+        arb_mul_2exp_si(s, s, -1);
+        arb_log(s, s, p + 20);
+        arb_mul(t, t, t, p + 80);
+        arb_sub(y, s, t, p);
+    }
+    arb_clear(t);
+    arb_clear(s);
+}
+/* exp(-|x|) I_n(x); Arb's scaled asymptotic series far out */
+static void scaled_bessel_i(arb_t y, const arb_t x, int n, slong p)
+{
+    bool negative = arf_sgn(arb_midref(x)) < 0;
+    arb_t t, e;
+    arb_init(t);
+    arb_init(e);
+    if (negative) arb_neg(t, x);
+    else arb_set(t, x);
+    if (arf_cmp_si(arb_midref(t), 1000) > 0) {
+        acb_t z, order;
+        acb_init(z);
+        acb_init(order);
+        acb_set_arb(z, t);
+        acb_set_si(order, n);
+        acb_hypgeom_bessel_i_asymp(z, order, z, 1, p + 40);
+        acb_get_real(y, z);
+        acb_clear(z);
+        acb_clear(order);
+    } else {
+        bessel(y, t, n, p + 20);
+        arb_neg(e, t);
+        arb_exp(e, e, p + 20);
+        arb_mul(y, y, e, p);
+    }
+    if (negative && n % 2) arb_neg(y, y);
+    arb_clear(t);
+    arb_clear(e);
+}
+BALL(o_i0e) { scaled_bessel_i(y, x, 0, p); }
+BALL(o_i1e) { scaled_bessel_i(y, x, 1, p); }
+/* K_n by its asymptotic series far out, else by the limit of the difference of two I's */
+static void bessel_k(arb_t y, const arb_t x, int n, bool scaled, slong p)
+{
+    acb_t z, order;
+    if (!arb_is_positive(x)) {
+        arb_indeterminate(y);
+        return;
+    }
+    acb_init(z);
+    acb_init(order);
+    acb_set_arb(z, x);
+    acb_set_si(order, n);
+    if (arf_cmp_si(arb_midref(x), 100) > 0) acb_hypgeom_bessel_k_asymp(z, order, z, scaled, p + 40);
+    else acb_hypgeom_bessel_k_0f1(z, order, z, scaled, p + 320);
+    acb_get_real(y, z);
+    acb_clear(z);
+    acb_clear(order);
+}
+BALL(o_k0) { bessel_k(y, x, 0, false, p); }
+BALL(o_k1) { bessel_k(y, x, 1, false, p); }
+BALL(o_k0e) { bessel_k(y, x, 0, true, p); }
+BALL(o_k1e) { bessel_k(y, x, 1, true, p); }
+static void bessel_jy(arb_t y, const arb_t x, int n, bool second, slong p)
+{
+    acb_t z, order, j;
+    acb_init(z);
+    acb_init(order);
+    acb_init(j);
+    acb_set_arb(z, x);
+    acb_set_si(order, n);
+    if (second) acb_hypgeom_bessel_jy(j, z, order, z, p + 40);
+    else if (arf_cmpabs_ui(arb_midref(x), 200) < 0) acb_hypgeom_bessel_j_0f1(z, order, z, p + 640);
+    else acb_hypgeom_bessel_j_asymp(z, order, z, p + 40);
+    acb_get_real(y, z);
+    acb_clear(z);
+    acb_clear(order);
+    acb_clear(j);
+}
+BALL(o_j0) { bessel_jy(y, x, 0, false, p); }
+BALL(o_j1) { bessel_jy(y, x, 1, false, p); }
+BALL(o_y0) { bessel_jy(y, x, 0, true, p); }
+BALL(o_y1) { bessel_jy(y, x, 1, true, p); }
+/* How far the terms of Ai's series grow, exp(2/3 |x|^(3/2)), in bits. */
+static slong airy_bits(const arb_t x)
+{
+    return 20 + (slong)pow(fabs(arf_get_d(arb_midref(x), ARF_RND_NEAR)), 1.5);
+}
+static slong airy_terms(const arb_t x, slong p) { return 20 + (p + 4 * airy_bits(x)) / 2; }
+/* Ai by its two series about 0, or the asymptotic ones */
+static void airy(arb_t value, arb_t slope, const arb_t x, slong p)
+{
+    acb_t z, ai, aip;
+    acb_init(z);
+    acb_init(ai);
+    acb_init(aip);
+    acb_set_arb(z, x);
+    if (arf_cmpabs_ui(arb_midref(x), 40) < 0)
+        acb_hypgeom_airy_direct(ai, aip, NULL, NULL, z, airy_terms(x, p), p + 4 * airy_bits(x));
+    else acb_hypgeom_airy_asymp(ai, aip, NULL, NULL, z, p / 4, p + 40);
+    acb_get_real(value, ai);
+    acb_get_real(slope, aip);
+    acb_clear(z);
+    acb_clear(ai);
+    acb_clear(aip);
+}
+BALL(o_airy)
+{
+    arb_t other;
+    arb_init(other);
+    airy(y, other, x, p);
+    arb_clear(other);
+}
+BALL(o_airy_prime)
+{
+    arb_t other;
+    arb_init(other);
+    airy(other, y, x, p);
+    arb_clear(other);
+}
+
 /* ---- one variable, MPFR --------------------------------------------------------------------- */
 
 MPFR(m_sign)
@@ -276,6 +462,19 @@ MPFR(m_lgamma)
     int sign;
     return mpfr_lgamma(y, &sign, x, rounding);
 }
+
+/* Waves have no value at infinity for a kernel. */
+#define WAVE(NAME, function)                                   \
+    MPFR(NAME)                                                 \
+    {                                                          \
+        if (mpfr_number_p(x)) return function(y, x, rounding); \
+        mpfr_set_nan(y);                                       \
+        return 0;                                              \
+    }
+WAVE(m_j0, mpfr_j0)
+WAVE(m_j1, mpfr_j1)
+WAVE(m_y0, mpfr_y0)
+WAVE(m_y1, mpfr_y1)
 
 /* clang-format off */
 static const struct oracle oracles[] = {
@@ -328,6 +527,21 @@ static const struct oracle oracles[] = {
     { "times_pi", o_times_pi, NULL, -30, 30, false, { 1 } },
     { "deg2rad", o_deg2rad, NULL, -720, 720, false, { 90, 180, 360 } },
     { "rad2deg", o_rad2deg, NULL, -10, 10, false, { 3.141592653589793 } },
+    { "erfcx", o_erfcx, NULL, -27, 50, true, { 1, -26.6, 10000 } },
+    { "ndtri", o_ndtri, NULL, 0, 1, true, { 0.5, 1, 0.1 } },
+    { "log_ndtr", o_log_ndtr, NULL, -40, 40, true, { 1, 38.5, 37.5 } },
+    { "i0e", o_i0e, NULL, -30, 30, true, { 8, 1000 } },
+    { "i1e", o_i1e, NULL, -30, 30, true, { 8, 1000 } },
+    { "bessel_j0", o_j0, m_j0, -50, 50, true, { 5, 2.404825557695773, 200 } },
+    { "bessel_j1", o_j1, m_j1, -50, 50, true, { 5, 3.8317059702075125, 200 } },
+    { "bessel_y0", o_y0, m_y0, 0, 50, true, { 5, 0.8935769662791675 } },
+    { "bessel_y1", o_y1, m_y1, 0, 50, true, { 5, 2.1971413260310170 } },
+    { "bessel_k0", o_k0, NULL, 0, 50, true, { 2, 705, 742 } },
+    { "bessel_k1", o_k1, NULL, 0, 50, true, { 2, 705, 742 } },
+    { "k0e", o_k0e, NULL, 0, 50, true, { 2, 1000 } },
+    { "k1e", o_k1e, NULL, 0, 50, true, { 2, 1000 } },
+    { "airy_ai", o_airy, NULL, -20, 20, true, { 2.09, 103, 108, -2.3381074104597670 } },
+    { "airy_ai_prime", o_airy_prime, NULL, -20, 20, true, { 2.09, 103, 108, -1.0187929716474710 } },
     { "normal_pdf", o_normal_pdf, NULL, -39, 39, false, { 1, 37.5, 38.5 } },
 };
 /* clang-format on */
@@ -445,6 +659,29 @@ BALL2(o_polygamma)
     acb_clear(x);
     acb_clear(z);
 }
+/* the sum up to q + m >= 20, then Euler and Maclaurin's formula; far out and of large s Arb's own */
+BALL2(o_zeta)
+{
+    acb_t s, q, z;
+    acb_init(s);
+    acb_init(q);
+    acb_init(z);
+    acb_set_arb(s, a);
+    acb_set_arb(q, b);
+    acb_add_ui(q, q, 20, p + 1100);
+    acb_hurwitz_zeta(z, s, q, p + 40);
+    acb_get_real(y, z);
+    for (ulong k = 0; k < 20; k++) {
+        acb_set_arb(q, b);
+        acb_add_ui(q, q, k, p + 1100);
+        acb_neg(z, s);
+        acb_pow(z, q, z, p + 40);
+        arb_add(y, y, acb_realref(z), p + 40);
+    }
+    acb_clear(s);
+    acb_clear(q);
+    acb_clear(z);
+}
 BALL2(o_copysign)
 {
     (void)p;
@@ -482,6 +719,7 @@ static const struct oracle2 oracles2[] = {
     { "igamma", o_igamma, NULL, 0, 20, 0, 30, false, true },
     { "igammac", o_igammac, NULL, 0, 20, 0, 30, false, true },
     { "polygamma", o_polygamma, NULL, 0, 4, -10, 30, true, true },
+    { "zeta", o_zeta, NULL, 1, 40, 0, 20, false, true },
     { "copysign", o_copysign, m_copysign, -10, 10, -10, 10, false, false },
 };
 

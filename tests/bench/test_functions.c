@@ -21,13 +21,7 @@
 
 static const char *filter;
 
-enum {
-    INPUTS = 100000,
-    SLOW_INPUTS = 100000,
-    MPFR_SHARE = 16,
-    MOST_COMPLAINTS = 5,
-    PRECISION = 96
-};
+enum { INPUTS = 100000, SLOW_INPUTS = 25000, MPFR_SHARE = 16, MOST_COMPLAINTS = 5, PRECISION = 96 };
 
 struct tally {
     size_t inputs, wrong, loose, beyond_64th, beyond_zero, mpfr;

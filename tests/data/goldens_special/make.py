@@ -4,7 +4,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "goldens"))
 import torch
-from make import Goldens
+from make import Goldens, fixed
 
 g = Goldens(__file__, seed=23)
 inf = float("inf")
@@ -25,4 +25,24 @@ g.add("Torch.special.i1", g.normal(12, scale=4))
 g.add("Aten.special_i1", g.normal(12))
 g.add("Torch.special.modified_bessel_i1", g.normal(12, scale=4), grad=False)
 g.add("Aten.special_modified_bessel_i1", g.normal(12), grad=False)
+for name, low, high in (("erfcx", -5, 20), ("ndtri", 0.001, 0.999), ("log_ndtr", -12, 5), ("i0e", -20, 20), ("i1e", -20, 20)):
+    for api in (f"Torch.special.{name}", f"Aten.special_{name}"):
+        g.add(api, g.uniform(24, low=low, high=high))
+    g.add(f"Torch.special.{name}", torch.tensor([0.0, 0.5, 0.25, 1e-4]))
+    g.add(f"Torch.special.{name}", torch.tensor([-0.0, 1.0, inf, -inf, float("nan")]), grad=False)
+    g.add(f"Torch.special.{name}", g.integers(6, low=0, high=3), grad=False)
+# Beyond 1 PyTorch 1.13's Bessel functions are off by up to 1e-6 in float64, below -2.09 Airy's by 3e-6, as mpmath shows; there
+# tests/bench/oracle.c has MPFR and series of Arb.
+for name, low, high in (("bessel_j0", -1, 1), ("bessel_j1", -1, 1), ("bessel_y0", 0.1, 1), ("bessel_y1", 0.1, 1), ("modified_bessel_k0", 0.1, 20),
+                        ("modified_bessel_k1", 0.1, 20), ("scaled_modified_bessel_k0", 0.1, 20), ("scaled_modified_bessel_k1", 0.1, 20), ("airy_ai", -2, 8)):
+    for api in (f"Torch.special.{name}", f"Aten.special_{name}"):
+        g.add(api, g.uniform(24, low=low, high=high), grad=False)
+    g.add(f"Torch.special.{name}", torch.tensor([0.0, -0.0, 1.0, 0.5, inf, float("nan")]), grad=False)
+    g.add(f"Torch.special.{name}", g.integers(6, low=0, high=2), grad=False)
+for api in ("Torch.special.zeta", "Aten.special_zeta"):
+    g.add(api, g.uniform(12, low=1.5, high=9), g.uniform(12, low=0.1, high=9), grad=False)
+    g.add(api, fixed(g.uniform(12, low=1.5, high=9)), g.uniform(12, low=0.1, high=9))
+    g.add(api, 3, g.uniform(12, low=0.1, high=9))
+    g.add(api, torch.tensor([1.0, 0.5, 2.0, 2.0, 2.0, 3.0, 2.5]), torch.tensor([2.0, 2.0, 0.0, -1.0, -1.5, -2.5, -1.5]), grad=False)
+g.add("Torch.special.zeta", g.uniform(12, low=1.5, high=9), 2, grad=False)
 g.save()

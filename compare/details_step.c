@@ -10,6 +10,7 @@
 #include "compare/details_join.h"
 #include "compare/details_pair.h"
 #include "compare/gpu_calls.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_table.h"
 
@@ -106,7 +107,7 @@ static struct status find_progress(uint32_t *api, uint64_t *number, struct step_
     bool added;
 
     if (!split_call(&name, number, call)) return out_of_step(j);
-    TRY(room_for_one(&j->progress, &j->progress_capacity, j->apis.count, sizeof *j->progress));
+    TRY(array_make_room(&j->progress, &j->progress_capacity, j->apis.count, sizeof *j->progress));
     TRY(text_table_add(api, &added, &j->apis, name.bytes, name.length));
     if (added) j->progress[*api] = (struct api_progress){ .npu_next = 0 };
     return status_ok();
@@ -156,7 +157,7 @@ static struct status add_lone_row(struct step_join *j, const struct gpu_call *ca
                                   bool counted)
 {
     struct lone_row lone = { .place = call->place + row, .counted = counted };
-    TRY(room_for_one(&j->lone_rows, &j->lone_capacity, j->n_lone_rows, sizeof *j->lone_rows));
+    TRY(array_make_room(&j->lone_rows, &j->lone_capacity, j->n_lone_rows, sizeof *j->lone_rows));
     TRY(kept_text_add(&lone.name, &j->lone_text, kept_text_at(&call->text, call->rows[row].name)));
     j->lone_rows[j->n_lone_rows++] = lone;
     return status_ok();

@@ -4,6 +4,7 @@
 
 #include "compare/details_join.h"
 #include "compare/details_pair.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_table.h"
 
@@ -43,30 +44,13 @@ struct name_table {
     uint32_t current_api; /* of the last row of the NPU file */
 };
 
-/* ---- growing arrays --------------------------------------------------------------------- */
-
-/* Room for an item at `index`. New ones are not set, so that memory is touched as it is used. */
-static struct status make_room(void *items, size_t *capacity, size_t index, size_t bytes)
-{
-    if (index < *capacity) return status_ok();
-    size_t larger = *capacity ? *capacity * 2 : 1024;
-    while (larger <= index) larger *= 2;
-    void *block;
-    memcpy(&block, items, sizeof block);
-    block = memory_resize(block, larger * bytes);
-    if (!block) return status_no_memory(larger * bytes);
-    memcpy(items, &block, sizeof block);
-    *capacity = larger;
-    return status_ok();
-}
-
 /* The record of a row name, new ones empty. */
 static struct status find_row(struct known_row **out, struct name_table *t, struct csv_text name)
 {
     uint32_t number;
     bool added;
     TRY(text_table_add(&number, &added, &t->names, name.bytes, name.length));
-    TRY(make_room(&t->rows, &t->row_capacity, number, sizeof *t->rows));
+    TRY(array_make_room(&t->rows, &t->row_capacity, number, sizeof *t->rows));
     *out = &t->rows[number];
     if (added) **out = (struct known_row){ .message = TEXT_NONE, .shape = TEXT_NONE };
     return status_ok();
@@ -74,7 +58,7 @@ static struct status find_row(struct known_row **out, struct name_table *t, stru
 
 static struct status add_place(struct name_table *t, struct result_place place)
 {
-    TRY(make_room(&t->places, &t->place_capacity, t->n_places, sizeof *t->places));
+    TRY(array_make_room(&t->places, &t->place_capacity, t->n_places, sizeof *t->places));
     t->places[t->n_places++] = place;
     return status_ok();
 }
@@ -154,7 +138,7 @@ static struct status find_api(struct api_result **out, uint32_t *number, struct 
 {
     bool added;
     TRY(text_table_add(number, &added, &t->apis, name->full_name.bytes, name->full_name.length));
-    TRY(make_room(&t->api_results, &t->api_capacity, *number, sizeof *t->api_results));
+    TRY(array_make_room(&t->api_results, &t->api_capacity, *number, sizeof *t->api_results));
     *out = &t->api_results[*number];
     if (!added) return status_ok();
     **out = (struct api_result){ .message = TEXT_NONE,

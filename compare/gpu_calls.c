@@ -1,6 +1,8 @@
 /* A ring of batches between the thread that reads and the one that compares, so that they meet once for some dozens of
  * calls. Where no thread can be had, whoever asks for a batch reads it. */
 #include "compare/gpu_calls.h"
+#include "core/growing.h"
+#include "core/memory.h"
 
 #include <pthread.h>
 
@@ -95,7 +97,7 @@ static struct status take_row(struct gpu_call *call, const struct gpu_calls *c)
         row->repeated = true;
         return status_ok();
     }
-    TRY(room_for_one(&call->rows, &call->row_capacity, call->n_rows, sizeof *call->rows));
+    TRY(array_make_room(&call->rows, &call->row_capacity, call->n_rows, sizeof *call->rows));
     row = &call->rows[call->n_rows];
     gpu_row_read(&gpu, &c->row, c->request);
     *row = (struct kept_row){ .side = gpu.side };

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "formats/csv.h"
 
 struct kept_text {
@@ -29,20 +28,6 @@ static inline struct csv_text kept_text_at(const struct csv_buffer *buffer, stru
 static inline bool csv_texts_equal(struct csv_text a, struct csv_text b)
 {
     return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
-}
-
-/* Room for one more of `used` items; `items` is the address of the pointer to them. */
-static inline struct status room_for_one(void *items, size_t *capacity, size_t used, size_t bytes)
-{
-    if (used < *capacity) return status_ok();
-    size_t larger = *capacity ? 2 * *capacity : 16;
-    void *block;
-    memcpy(&block, items, sizeof block);
-    block = memory_resize(block, larger * bytes);
-    if (!block) return status_no_memory(larger * bytes);
-    memcpy(items, &block, sizeof block);
-    *capacity = larger;
-    return status_ok();
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 
 /* ---- cells -------------------------------------------------------------------------------- */
@@ -26,17 +27,6 @@ static size_t find_place(const struct judge_live *live, int64_t rank, int64_t st
     return low;
 }
 
-static struct status make_room(struct judge_live *live)
-{
-    if (live->n_cells < live->capacity) return status_ok();
-    size_t capacity = live->capacity ? 2 * live->capacity : 64;
-    struct judge_cell *cells = memory_resize(live->cells, capacity * sizeof *cells);
-    if (!cells) return status_no_memory(capacity * sizeof *cells);
-    live->cells = cells;
-    live->capacity = capacity;
-    return status_ok();
-}
-
 static struct status count_in_cell(struct judge_live *live, int64_t rank, int64_t step,
                                    enum verdict verdict)
 {
@@ -46,7 +36,7 @@ static struct status count_in_cell(struct judge_live *live, int64_t rank, int64_
         at = find_place(live, rank, step);
     if (at == live->n_cells || order(&live->cells[at], rank, step)) {
         if (live->n_cells == LIVE_CELLS_MOST) return status_ok();
-        TRY(make_room(live));
+        TRY(array_make_room(&live->cells, &live->capacity, live->n_cells, sizeof *live->cells));
         memmove(&live->cells[at + 1], &live->cells[at], (live->n_cells - at) * sizeof *live->cells);
         live->cells[at] = (struct judge_cell){ .rank = rank, .step = step };
         live->n_cells++;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 
 static bool is_of_run(const struct peer_run *run, const struct peer_numbers *frame)
@@ -50,12 +51,8 @@ static struct status make_room(struct peer_history *history)
         memmove(&history->runs[0], &history->runs[1], history->count * sizeof history->runs[0]);
         return status_ok();
     }
-    size_t capacity = history->capacity ? 2 * history->capacity : 16;
-    struct peer_run *runs = memory_resize(history->runs, capacity * sizeof *runs);
-    if (!runs) return status_no_memory(capacity * sizeof *runs);
-    history->runs = runs;
-    history->capacity = capacity;
-    return status_ok();
+    return array_make_room(&history->runs, &history->capacity, history->count,
+                           sizeof *history->runs);
 }
 
 struct status peer_history_accept(struct peer_history *history, const struct peer_numbers *frame)

@@ -7,6 +7,7 @@
 
 #include "core/descriptors.h"
 #include "core/directory.h"
+#include "core/growing.h"
 #include "core/memory.h"
 
 /* ---- sessions ----------------------------------------------------------------------------- */
@@ -17,14 +18,7 @@ static struct status note_session(struct rank_set *set, const struct rank_entry 
     bool added;
     if (!entry->session) return status_ok();
     TRY(text_table_add(&number, &added, &set->sessions, entry->session, strlen(entry->session)));
-    if (number >= set->capacity) {
-        size_t capacity = set->capacity ? 2 * set->capacity : 16;
-        uint64_t *committed = memory_resize(set->committed, capacity * sizeof *committed);
-        if (!committed) return status_no_memory(capacity * sizeof *committed);
-        memset(committed + set->capacity, 0, (capacity - set->capacity) * sizeof *committed);
-        set->committed = committed;
-        set->capacity = capacity;
-    }
+    TRY(array_make_zeroed_room(&set->committed, &set->capacity, number, sizeof *set->committed));
     if (entry->sequence >= set->committed[number]) set->committed[number] = entry->sequence + 1;
     return status_ok();
 }

@@ -12,6 +12,7 @@
 
 #include "core/directory.h"
 #include "core/file.h"
+#include "core/growing.h"
 #include "core/memory.h"
 
 enum { SPARES = 4 };
@@ -91,26 +92,13 @@ uint64_t spool_next(struct spool *spool, const unsigned char *session)
     return next;
 }
 
-/* Room for one more item of an array that doubles. */
-static struct status make_room(void **items, size_t *room, size_t count, size_t size)
-{
-    if (count < *room) return status_ok();
-    size_t wanted = *room ? 2 * *room : 16;
-    void *grown = memory_resize(*items, wanted * size);
-    if (!grown) return status_no_memory(wanted * size);
-    *items = grown;
-    *room = wanted;
-    return status_ok();
-}
-
 static struct status set_next(struct spool *spool, const unsigned char *session, uint64_t next)
 {
     struct spool_progress *progress = find_session(spool, session);
 
     if (!progress) {
-        void *items = spool->sessions;
-        TRY(make_room(&items, &spool->session_room, spool->n_sessions, sizeof *spool->sessions));
-        spool->sessions = items;
+        TRY(array_make_room(&spool->sessions, &spool->session_room, spool->n_sessions,
+                            sizeof *spool->sessions));
         progress = &spool->sessions[spool->n_sessions++];
         memcpy(progress->session, session, SPOOL_SESSION_BYTES);
         progress->next = 0;
@@ -396,9 +384,7 @@ uint64_t spool_bytes(struct spool *spool)
 
 static struct status remember_left(struct spool *spool, const struct spool_record *record)
 {
-    void *items = spool->left;
-    TRY(make_room(&items, &spool->left_room, spool->n_left, sizeof *spool->left));
-    spool->left = items;
+    TRY(array_make_room(&spool->left, &spool->left_room, spool->n_left, sizeof *spool->left));
     spool->left[spool->n_left++] = *record;
     return status_ok();
 }

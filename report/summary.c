@@ -31,17 +31,12 @@ static size_t api_length(const char *call)
                                                                              : strlen(call);
 }
 
-/* Room for one more API: what is in the table has a place, whatever fails. */
-static struct status make_room(struct summary *summary)
-{
-    return array_make_zeroed_room(&summary->apis, &summary->api_capacity, summary->api_names.count,
-                                  sizeof *summary->apis);
-}
-
 static struct status find_api(struct api_summary **out, struct summary *summary, const char *call)
 {
     uint32_t number;
-    TRY(make_room(summary));
+    /* First: what is in the table has a place, whatever fails. */
+    TRY(array_make_zeroed_room(&summary->apis, &summary->api_capacity, summary->api_names.count,
+                               sizeof *summary->apis));
     TRY(text_table_add(&number, NULL, &summary->api_names, call, api_length(call)));
     *out = &summary->apis[number];
     return status_ok();

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "core/growing.h"
 #include "core/memory.h"
 #include "runner/cost_classes.h"
 
@@ -51,17 +52,6 @@ static const struct cost_class *find_class(const struct api_case *c)
     return op_find(&match, c->type, c->api, NULL) ? cost_class_of(match.op) : NULL;
 }
 
-static bool make_room(struct cost_estimator *estimator)
-{
-    if (estimator->apis.count < estimator->capacity) return true;
-    size_t capacity = estimator->capacity ? 2 * estimator->capacity : 256;
-    void *grown = memory_resize(estimator->classes, capacity * sizeof *estimator->classes);
-    if (!grown) return false;
-    estimator->classes = grown;
-    estimator->capacity = capacity;
-    return true;
-}
-
 /* What cannot be remembered is looked up again. */
 static const struct cost_class *class_of(struct cost_estimator *estimator, const struct api_case *c)
 {
@@ -69,7 +59,10 @@ static const struct cost_class *class_of(struct cost_estimator *estimator, const
     uint32_t number;
     bool added = false;
     int length = snprintf(name, sizeof name, "%s.%s", c->type, c->api);
-    if (length < 0 || (size_t)length >= sizeof name || !make_room(estimator) ||
+    if (length < 0 || (size_t)length >= sizeof name ||
+        array_make_room(&estimator->classes, &estimator->capacity, estimator->apis.count,
+                        sizeof *estimator->classes)
+            .code ||
         text_table_add(&number, &added, &estimator->apis, name, (size_t)length).code)
         return find_class(c);
     if (added) estimator->classes[number] = find_class(c);

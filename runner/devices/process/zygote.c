@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/growing.h"
 #include "core/memory.h"
 
 struct zygote {
@@ -48,13 +49,9 @@ struct children {
 
 static bool children_add(struct children *children, pid_t pid)
 {
-    if (children->count == children->room) {
-        size_t room = children->room ? 2 * children->room : 64;
-        pid_t *grown = memory_resize(children->pids, room * sizeof *grown);
-        if (!grown) return false;
-        children->pids = grown;
-        children->room = room;
-    }
+    if (array_make_room(&children->pids, &children->room, children->count, sizeof *children->pids)
+            .code)
+        return false;
     children->pids[children->count++] = pid;
     return true;
 }

@@ -1,11 +1,14 @@
 /* Linear algebra whose results are determined: inverses, solutions, determinants, Cholesky and LU
  * factors, powers and exponentials, singular values. Factorizations that are unique only up to
  * signs or a basis are those of bench/ops/factorization.c. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench/call/op.h"
 #include "bench/ops/integers.h"
 #include "bench/ops/matrices.h"
+#include "bench/ops/norms.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -405,6 +408,13 @@ static void refuse_truncation(struct call *call, const struct node *x, struct no
     }
 }
 
+/* What the lower triangle of a batch says of symmetric matrices. */
+static struct node *symmetric_of_lower(struct tape *tape, struct node *a)
+{
+    struct node *below = node_triangle(tape, a, -1, -1);
+    return node_add(tape, node_triangle(tape, a, -1, 0), node_transpose(tape, below, 1, 2));
+}
+
 /* PyTorch's gradient of a Hermitian pinv is that of eigenvalues and eigenvectors, and is not symmetric. */
 static void refuse_gradient(struct tape *tape, struct node *node, struct node *cotangent,
                             const void *parameters)
@@ -420,10 +430,8 @@ static void pseudo_inverse(struct call *call)
     struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x), *y;
     if (call_bool(call, "hermitian")) { /* only the lower triangle is read */
         call_refuse_complex(call, x);
-        struct node *below = node_triangle(tape, a, -1, -1);
-        struct node *whole =
-            node_add(tape, node_triangle(tape, a, -1, 0), node_transpose(tape, below, 1, 2));
-        a = node_stated_gradient(tape, node_detach(tape, whole), 1, &a, refuse_gradient, NULL);
+        struct node *whole = node_detach(tape, symmetric_of_lower(tape, a));
+        a = node_stated_gradient(tape, whole, 1, &a, refuse_gradient, NULL);
     }
     refuse_truncation(call, x, a);
     if (a->shape[1] != a->shape[2]) call_refuse_complex(call, x);
@@ -469,7 +477,10 @@ static void nuclear_norm(struct call *call)
 static void matrix_rank(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
+    struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x);
+    call_refuse_complex(call, x);
+    if (call_bool(call, "hermitian")) a = symmetric_of_lower(tape, a);
+    struct node *s = with_leading_of(tape, node_singular_values(tape, a), x);
     if (tape_failed(tape)) return;
     const char *names[2] = { "rtol", call_is_none(call, "tol") ? "atol" : "tol" };
     double relative = 0, absolute = 0;
@@ -491,20 +502,42 @@ static void matrix_rank(struct call *call)
     call_return(call, rank);
 }
 
-/* Ratio of the largest singular value to the smallest (p None, 2 or -2). */
+static bool is_spectral(const struct value *p)
+{
+    return p->kind == VALUE_NONE || (p->kind == VALUE_INT && llabs(p->integer) == 2) ||
+           (p->kind == VALUE_FLOAT && fabs(p->real) == 2);
+}
+
+/* Ratio of the largest singular value to the smallest (p None or 2), of the smallest to the largest (p = -2), else
+ * ||A|| ||A^-1|| in the norm of order p. */
 static void condition(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
-    double p = call_is_none(call, "p")                       ? 2
-               : call_value(call, "p")->kind == VALUE_STRING ? 0
-                                                             : call_real(call, "p");
-    if (!call_require(call, p == 2 || p == -2, "cond is in the catalogue for p = 2 and p = -2"))
+    struct node *x = call_tensor(call, "input");
+    const struct value *p = call_value(call, "p");
+    call_refuse_complex(call, x);
+    if (!call_require(call, x->rank >= 2, "a matrix is needed")) return;
+    if (!call_require(call,
+                      p->kind == VALUE_NONE || p->kind == VALUE_STRING || p->kind == VALUE_INT ||
+                          p->kind == VALUE_FLOAT,
+                      "a norm has a name or a number"))
         return;
+    if (!is_spectral(p)) {
+        struct node *inverse = with_leading_of(tape, inverse_of(tape, call_matrices(call, x)), x);
+        if (tape_failed(tape)) return;
+        int row = x->rank - 2, column = x->rank - 1;
+        struct node *norms[2] = { matrix_norm_of(call, x, p, row, column, false),
+                                  matrix_norm_of(call, inverse, p, row, column, false) };
+        call_return_typed(call, node_multiply(tape, norms[0], norms[1]), x->dtype);
+        return;
+    }
+    struct node *s = singular_values(call, x);
+    if (tape_failed(tape)) return;
     int64_t k = s->shape[s->rank - 1];
     struct node *first = node_slice(tape, s, s->rank - 1, 0, 1, 1),
                 *last = node_slice(tape, s, s->rank - 1, k - 1, 1, 1);
-    struct node *ratio = p == 2 ? node_divide(tape, first, last) : node_divide(tape, last, first);
+    bool inverted = p->kind != VALUE_NONE && call_real(call, "p") < 0;
+    struct node *ratio = inverted ? node_divide(tape, last, first) : node_divide(tape, first, last);
     call_return_typed(call, node_reshape(tape, ratio, s->rank - 1, s->shape), x->dtype);
 }
 

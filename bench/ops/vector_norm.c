@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/norms.h"
 #include "bench/ops/reduction_arguments.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/extremum.h"
@@ -80,9 +81,8 @@ static struct node *extreme_sum(struct tape *tape, struct node *x, int summed, i
     return reduced_shape(tape, y, &reduction);
 }
 
-/* "fro", "nuc" or a number. */
-static struct node *matrix_norm_of(struct call *call, struct node *x, const struct value *order,
-                                   int row, int column, bool keepdim)
+struct node *matrix_norm_of(struct call *call, struct node *x, const struct value *order, int row,
+                            int column, bool keepdim)
 {
     struct tape *tape = call->tape;
     if (order->kind == VALUE_STRING) {

@@ -190,4 +190,12 @@ g.add("Torch.tensordot", g.normal(2, 3), g.normal(2, 3), dims=0)
 g.add("Torch.cdist", g.normal(0, 3), g.normal(2, 3))
 g.add("Torch.cdist", g.normal(2, 0), g.normal(3, 0))
 g.add("Torch.trapezoid", g.normal(3, 4), g.normal(4), dim=-1)
+
+# ---- what only the lower triangle says, other norms ---------------------------------------------------------------
+upper = g.normal(3, 3).triu(1) + torch.diag(torch.tensor([2.0, 1.0, 0.5]))
+for options in ({}, {"atol": 0.75}, {"rtol": 0.4}):
+    g.add("Torch.linalg.matrix_rank", upper, grad=False, hermitian=True, **options)
+for p in (1, -1, float("inf"), -float("inf"), "fro", "nuc"):
+    g.add("Torch.linalg.cond", regular(3, 3), p)
+g.add("Torch.linalg.cond", regular(2, 3, 3), 1)
 g.save()

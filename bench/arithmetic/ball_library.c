@@ -8,6 +8,7 @@
 #include <arb_mat.h>
 #include <flint/fmpq.h>
 #include <mpfr.h>
+#include <stdbool.h>
 
 #include "bench/arithmetic/number_memory.h"
 

@@ -473,7 +473,52 @@ static void nuclear_norm(struct call *call)
     call_return_typed(call, y, x->dtype);
 }
 
-/* Number of singular values above the tolerance. */
+/* The limit of singular values that count, as a share of the largest and absolute. */
+struct rank_tolerance {
+    double relative, absolute;
+};
+
+static struct rank_tolerance rank_tolerance_of(struct call *call, const struct node *x)
+{
+    const char *absolute = call_is_none(call, "tol") ? "atol" : "tol";
+    struct rank_tolerance out = { 0 };
+    if (!call_is_none(call, "rtol")) out.relative = call_real(call, "rtol");
+    if (!call_is_none(call, absolute)) out.absolute = call_real(call, absolute);
+    const int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1];
+    if (call_is_none(call, "rtol") && out.absolute == 0 && call_is_none(call, "tol"))
+        out.relative = (double)(rows > columns ? rows : columns) * dtype_ulp(x->dtype, 1);
+    return out;
+}
+
+/* How many of the k singular values, the largest first, are above the limit raised by `margin` of the largest? */
+static int64_t count_above(const double *values, size_t k, struct rank_tolerance tolerance,
+                           double margin)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < k; i++) {
+        double limit = fmax(values[0] * tolerance.relative, tolerance.absolute);
+        count += values[i] > limit + margin * values[0];
+    }
+    return count;
+}
+
+struct open_ranks {
+    const struct node *values;
+    struct rank_tolerance tolerance;
+    double margin;
+};
+
+static bool is_open_rank(void *context, size_t i, int64_t rank)
+{
+    const struct open_ranks *open = context;
+    const size_t k = (size_t)open->values->shape[open->values->rank - 1];
+    const double *values = open->values->value + i * k;
+    return rank >= count_above(values, k, open->tolerance, open->margin) &&
+           rank <= count_above(values, k, open->tolerance, -open->margin);
+}
+
+/* Number of singular values above the tolerance. A kernel knows them to max(m, n) roundings of the largest (backward
+ * stable; Golub and Van Loan, Matrix Computations, 8.6): those within that of the limit may count or not. */
 static void matrix_rank(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -482,24 +527,16 @@ static void matrix_rank(struct call *call)
     if (call_bool(call, "hermitian")) a = symmetric_of_lower(tape, a);
     struct node *s = with_leading_of(tape, node_singular_values(tape, a), x);
     if (tape_failed(tape)) return;
-    const char *names[2] = { "rtol", call_is_none(call, "tol") ? "atol" : "tol" };
-    double relative = 0, absolute = 0;
-    for (int k = 0; k < 2; k++)
-        if (!call_is_none(call, names[k])) *(k ? &absolute : &relative) = call_real(call, names[k]);
-    int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1];
-    if (call_is_none(call, "rtol") && absolute == 0 && call_is_none(call, "tol"))
-        relative = (double)(rows > columns ? rows : columns) * dtype_ulp(x->dtype, 1);
-    size_t k = (size_t)s->shape[s->rank - 1];
+    const int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1];
+    struct open_ranks open = { s, rank_tolerance_of(call, x),
+                               (double)(rows > columns ? rows : columns) * dtype_ulp(x->dtype, 1) /
+                                   2 };
+    const size_t k = (size_t)s->shape[s->rank - 1];
     struct node *rank = node_new_integer(tape, DT_I64, s->rank - 1, s->shape);
-    for (size_t b = 0; !tape_failed(tape) && b < rank->n; b++) {
-        int64_t count = 0;
-        for (size_t i = 0; i < k; i++) {
-            double limit = s->value[b * k] * relative;
-            count += s->value[b * k + i] > (limit > absolute ? limit : absolute);
-        }
-        rank->integer[b] = count;
-    }
-    call_return(call, rank);
+    for (size_t b = 0; !tape_failed(tape) && b < rank->n; b++)
+        rank->integer[b] = k ? count_above(s->value + b * k, k, open.tolerance, 0) : 0;
+    if (tape_failed(tape)) return;
+    call_return(call, k ? call_settled_indices(call, 0, rank, is_open_rank, &open) : rank);
 }
 
 static bool is_spectral(const struct value *p)

@@ -50,6 +50,13 @@ static const struct row rows[] = {
     { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", "Any.outputs(f32(2)[5 5], i64(2)[2 2])", false },
     { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", "Any.outputs(f32(2)[7 5], i64(2)[1 4])", false },
     { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", "Any.outputs(f32(2)[7 5], i64(2)[-1 1])", false },
+    /* A singular value at the limit of those that count: of 1 and 2^-22 with the default tolerance, of 2 and 1. */
+    { "Torch.linalg.matrix_rank(f32(2,2)[1 0 0 2.384185791015625e-07])", "Any.outputs(i64()[2])", true },
+    { "Torch.linalg.matrix_rank(f32(2,2)[1 0 0 2.384185791015625e-07])", "Any.outputs(i64()[1])", true },
+    { "Torch.linalg.matrix_rank(f32(2,2)[1 0 0 2.384185791015625e-07])", "Any.outputs(i64()[0])", false },
+    { "Torch.linalg.matrix_rank(f32(2,2)[1 0 0 0])", "Any.outputs(i64()[2])", false },
+    { "Torch.linalg.matrix_rank(f32(2,2)[2 0 0 1], atol=1.0)", "Any.outputs(i64()[2])", true },
+    { "Torch.linalg.matrix_rank(f32(2,2)[2 0 0 1], atol=0.5)", "Any.outputs(i64()[1])", false },
     /* The place of an extremum, of the whole line or of what came so far. */
     { "Torch.max(f32(3)[2 1 2], 0)", "Any.outputs(f32()[2], i64()[2])", true },
     { "Torch.max(f32(3)[2 1 2], 0)", "Any.outputs(f32()[2], i64()[1])", false },

@@ -105,7 +105,7 @@ enum { LISTS = 2, WORTH_MOVING = 1 << 20 };
 /* A result that stays, and the list and the place that it is entered in. */
 struct kept {
     int list;
-    size_t place, bytes;
+    size_t place;
     struct tensor tensor;
 };
 
@@ -121,10 +121,10 @@ static size_t length_of(const struct value *list)
     return list->kind == VALUE_LIST ? list->list.count : 0;
 }
 
-/* The tensors of the lists in the order of memory. False when they hold something else that lies in the arena, or
- * when tensors do not lie apart behind `start`. */
-static bool find_kept(struct kept *out, size_t *count, struct value *const *lists,
-                      const void *start)
+/* The tensors of the lists in the order of memory, and their elements. False when they hold something else that lies
+ * in the arena, or when tensors do not lie apart behind `start`. */
+static bool find_kept(struct kept *out, struct arena_piece *elements, size_t *count,
+                      struct value *const *lists, const void *start)
 {
     uintptr_t end = (uintptr_t)start;
     *count = 0;
@@ -133,36 +133,22 @@ static bool find_kept(struct kept *out, size_t *count, struct value *const *list
             const struct value *item = &lists[k]->list.items[i];
             if (item->kind == VALUE_NONE) continue;
             if (item->kind != VALUE_TENSOR) return false;
-            const struct tensor *tensor = item->tensor.tensor;
-            size_t bytes = tensor_elements(tensor) * dtype_info(tensor->dtype)->bytes;
-            out[(*count)++] = (struct kept){ k, i, bytes, *tensor };
+            out[(*count)++] = (struct kept){ k, i, *item->tensor.tensor };
         }
     if (*count) qsort(out, *count, sizeof *out, by_address);
     for (size_t i = 0; i < *count; i++) {
-        uintptr_t data = (uintptr_t)out[i].tensor.data;
-        if (data < end) return false;
-        end = data + out[i].bytes;
+        const struct tensor *tensor = &out[i].tensor;
+        size_t bytes = tensor_elements(tensor) * dtype_info(tensor->dtype)->bytes;
+        if ((uintptr_t)tensor->data < end) return false;
+        end = (uintptr_t)tensor->data + bytes;
+        elements[i] = (struct arena_piece){ tensor->data, bytes };
     }
     return true;
 }
 
-/* Rewind, and give each tensor the first room that is free: at its place or before it, so that none is overwritten
- * before its turn. */
-static struct status move_down(struct kept *kept, size_t count, struct arena *arena,
-                               struct arena_mark mark)
-{
-    arena_rewind(arena, mark);
-    for (size_t i = 0; i < count; i++) {
-        void *data = arena_allocate(arena, kept[i].bytes);
-        if (!data) return status_no_memory(kept[i].bytes);
-        memmove(data, kept[i].tensor.data, kept[i].bytes);
-        kept[i].tensor.data = data;
-    }
-    return status_ok();
-}
-
 static struct status enter_kept(struct value *const *lists, const size_t *lengths,
-                                const struct kept *kept, size_t count, struct arena *arena)
+                                const struct kept *kept, const struct arena_piece *elements,
+                                size_t count, struct arena *arena)
 {
     for (int k = 0; k < LISTS; k++) {
         if (lists[k]->kind != VALUE_LIST) continue;
@@ -173,6 +159,7 @@ static struct status enter_kept(struct value *const *lists, const size_t *length
         struct tensor *tensor = arena_allocate(arena, sizeof *tensor);
         if (!tensor) return status_no_memory(sizeof *tensor);
         *tensor = kept[i].tensor;
+        tensor->data = elements[i].data;
         struct value *item = &lists[kept[i].list]->list.items[kept[i].place];
         item->kind = VALUE_TENSOR;
         item->tensor.tensor = tensor;
@@ -184,16 +171,17 @@ struct status bench_native_keep(struct value *outputs, struct value *gradients, 
                                 struct arena_mark mark, const void *start)
 {
     struct value *lists[LISTS] = { outputs, gradients };
-    size_t lengths[LISTS] = { length_of(outputs), length_of(gradients) }, count;
-    if (arena->used_bytes - mark.used_bytes < WORTH_MOVING || !arena_can_rewind(arena, mark))
-        return status_ok();
-    struct kept *kept = memory_allocate_zeroed(lengths[0] + lengths[1] + 1, sizeof *kept);
-    if (!kept) return status_no_memory(0);
-    struct status status = status_ok();
-    if (find_kept(kept, &count, lists, start)) {
-        status = move_down(kept, count, arena, mark);
-        if (!status.code) status = enter_kept(lists, lengths, kept, count, arena);
-    }
+    const size_t lengths[LISTS] = { length_of(outputs), length_of(gradients) };
+    const size_t most = lengths[0] + lengths[1] + 1;
+    size_t count;
+    if (arena->used_bytes - mark.used_bytes < WORTH_MOVING) return status_ok();
+    struct kept *kept = memory_allocate_zeroed(most, sizeof *kept);
+    struct arena_piece *elements = memory_allocate_zeroed(most, sizeof *elements);
+    struct status status = kept && elements ? status_ok() : status_no_memory(0);
+    if (!status.code && find_kept(kept, elements, &count, lists, start) &&
+        arena_rewind_keeping(arena, mark, elements, count))
+        status = enter_kept(lists, lengths, kept, elements, count, arena);
     memory_release(kept);
+    memory_release(elements);
     return status;
 }

@@ -77,6 +77,12 @@ static struct arena_block *spare_take(struct arena *arena, size_t bytes)
     return block;
 }
 
+/* Of a piece that there is. */
+static size_t padded_bytes(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
 bool (*arena_fault)(size_t bytes);
 
 void *arena_allocate(struct arena *arena, size_t bytes)
@@ -84,7 +90,7 @@ void *arena_allocate(struct arena *arena, size_t bytes)
     if (arena_fault && arena_fault(bytes)) return NULL;
     size_t padded, room; /* room: with the gap, which is not counted as used */
     if (!size_add(&padded, bytes, ALIGNMENT - 1)) return NULL;
-    padded &= ~(size_t)(ALIGNMENT - 1);
+    padded = padded_bytes(bytes);
     if (!size_add(&room, padded, GAP)) return NULL;
     if (arena->limit_bytes &&
         (padded > arena->limit_bytes || arena->used_bytes > arena->limit_bytes - padded)) {
@@ -199,6 +205,32 @@ void arena_rewind(struct arena *arena, struct arena_mark mark)
     if (!arena_can_rewind(arena, mark)) return;
     block_cut(arena->reserved, mark.range_filled);
     arena->used_bytes = mark.used_bytes;
+}
+
+bool arena_rewind_keeping(struct arena *arena, struct arena_mark mark, struct arena_piece *pieces,
+                          size_t count)
+{
+    if (!arena_can_rewind(arena, mark)) return false;
+    struct arena_block *block = arena->reserved;
+    size_t filled = mark.range_filled;
+    for (size_t i = 0; i < count; i++) {
+        if ((uintptr_t)(block->start + filled) > (uintptr_t)pieces[i].data) return false;
+        filled += padded_bytes(pieces[i].bytes) + GAP;
+    }
+    filled = mark.range_filled;
+    arena->used_bytes = mark.used_bytes;
+    for (size_t i = 0; i < count; i++) {
+        const size_t padded = padded_bytes(pieces[i].bytes);
+        unsigned char *place = block->start + filled;
+        ASAN_UNPOISON_MEMORY_REGION(place, pieces[i].bytes);
+        memmove(place, pieces[i].data, pieces[i].bytes);
+        ASAN_POISON_MEMORY_REGION(place + pieces[i].bytes, padded - pieces[i].bytes + GAP);
+        pieces[i].data = place;
+        filled += padded + GAP;
+        arena->used_bytes += padded;
+    }
+    block_cut(block, filled);
+    return true;
 }
 
 /* Empty the reserved range and give back its pages after the first `keep` bytes. */

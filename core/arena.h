@@ -67,6 +67,19 @@ void arena_rewind(struct arena *arena, struct arena_mark mark);
 bool arena_can_rewind(const struct arena *arena,
                       struct arena_mark mark); /* does something happen? */
 
+/* Forget what was allocated since the mark but for some pieces, which move to the first room behind it.
+ *
+ *   pieces   apart, in the order of their addresses; then where they are now
+ *   returns  false, and nothing has happened, where arena_rewind would do nothing or a piece would be overwritten
+ *            before its turn
+ */
+struct arena_piece {
+    void *data;
+    size_t bytes;
+};
+bool arena_rewind_keeping(struct arena *arena, struct arena_mark mark, struct arena_piece *pieces,
+                          size_t count);
+
 /* For tests: asked before every piece that is handed out; true refuses it as exhausted. */
 extern bool (*arena_fault)(size_t bytes);
 

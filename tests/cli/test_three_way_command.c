@@ -1,6 +1,7 @@
 /* probe-ut api_precision_compare: the files it writes for what msprobe measured, rows that have
  * no partner or more than one, files of other makers, exit statuses. */
 #include <check.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include "cli/three_way_command.h"
@@ -881,19 +882,19 @@ END_TEST
 
 /* ---- failing resources ------------------------------------------------------------------ */
 
-static size_t operations_left;
+static atomic_size_t operations_left; /* of all threads of the command */
 static enum file_operation failing;
 
 static int fail_file(enum file_operation operation, const char *path)
 {
     (void)path;
-    return operation == failing && operations_left-- == 0 ? EIO : 0;
+    return operation == failing && atomic_fetch_sub(&operations_left, 1) == 0 ? EIO : 0;
 }
 
 static int fail_allocation(size_t bytes)
 {
     (void)bytes;
-    return operations_left-- == 0;
+    return atomic_fetch_sub(&operations_left, 1) == 0;
 }
 
 static struct status compare_here(const struct workspace *w)
@@ -925,7 +926,7 @@ START_TEST(failing_files)
     failing = operations[_i];
     size_t failures = 0;
     for (size_t n = 0; n < 30; n++) {
-        operations_left = n;
+        atomic_store(&operations_left, n);
         file_fault = fail_file;
         struct status status = compare_here(&w);
         file_fault = NULL;
@@ -951,7 +952,7 @@ START_TEST(failing_allocations)
     ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
     size_t n = 0;
     for (;; n++) {
-        operations_left = n;
+        atomic_store(&operations_left, n);
         memory_fault = fail_allocation;
         struct status status = compare_here(&w);
         memory_fault = NULL;

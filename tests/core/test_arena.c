@@ -185,6 +185,59 @@ START_TEST(a_range_is_rewound)
 }
 END_TEST
 
+/* The pieces that are kept lie behind the mark, with their bytes, and the rest is free again. */
+START_TEST(pieces_are_kept)
+{
+    enum { PIECES = 4 };
+    static const size_t sizes[PIECES] = { 100000, 1, 64, 70001 };
+    struct arena arena = { 0 };
+    arena_reserve(&arena, 1 << 20);
+    ck_assert_ptr_nonnull(arena_allocate(&arena, 10));
+    struct arena_mark mark = arena_mark(&arena);
+    unsigned char *first = arena_allocate(&arena, 200000); /* a piece overlaps its old place */
+    struct arena_piece pieces[PIECES];
+    for (int i = 0; i < PIECES; i++) {
+        pieces[i] = (struct arena_piece){ arena_allocate(&arena, sizes[i]), sizes[i] };
+        memset(pieces[i].data, i + 1, sizes[i]);
+        ck_assert_ptr_nonnull(arena_allocate(&arena, 30000));
+    }
+    ck_assert(arena_rewind_keeping(&arena, mark, pieces, PIECES));
+    ck_assert_ptr_eq(pieces[0].data, first);
+    size_t used = mark.used_bytes;
+    for (int i = 0; i < PIECES; i++) {
+        const unsigned char *bytes = pieces[i].data;
+        for (size_t k = 0; k < sizes[i]; k++) ck_assert_int_eq(bytes[k], i + 1);
+        if (i) ck_assert(bytes >= (unsigned char *)pieces[i - 1].data + sizes[i - 1]);
+        used += (sizes[i] + 63) / 64 * 64;
+    }
+    ck_assert_uint_eq(arena.used_bytes, used);
+    unsigned char *next = arena_allocate(&arena, 30000);
+    ck_assert(next >= (unsigned char *)pieces[PIECES - 1].data + sizes[PIECES - 1]);
+    memset(next, 0xff, 30000);
+    ck_assert_int_eq(((unsigned char *)pieces[3].data)[70000], 4);
+    arena_release(&arena);
+}
+END_TEST
+
+/* Parts of one piece lie closer than pieces do: the second would be overwritten by the first one's padding. */
+START_TEST(pieces_that_lie_too_close_are_not_moved)
+{
+    struct arena arena = { 0 };
+    arena_reserve(&arena, 64 << 10);
+    struct arena_mark mark = arena_mark(&arena);
+    unsigned char *whole = arena_allocate(&arena, 100);
+    memset(whole, 5, 100);
+    struct arena_piece parts[2] = { { whole, 10 }, { whole + 10, 90 } };
+    const size_t used = arena.used_bytes;
+    ck_assert(!arena_rewind_keeping(&arena, mark, parts, 2));
+    ck_assert_uint_eq(arena.used_bytes, used);
+    ck_assert_int_eq(whole[99], 5);
+    arena_release(&arena);
+    struct arena rangeless = { 0 };
+    ck_assert(!arena_rewind_keeping(&rangeless, arena_mark(&rangeless), parts, 0));
+}
+END_TEST
+
 /* What came from a block since the mark stays: from the newest, from one put before it or behind
  * it. A block that was there before is no hindrance. */
 START_TEST(blocks_are_not_rewound)
@@ -365,6 +418,8 @@ int main(void)
     tcase_add_test(tests, strings_are_copied);
     tcase_add_test(tests, a_range_is_used_again);
     tcase_add_test(tests, a_range_is_rewound);
+    tcase_add_test(tests, pieces_are_kept);
+    tcase_add_test(tests, pieces_that_lie_too_close_are_not_moved);
     tcase_add_test(tests, blocks_are_not_rewound);
     tcase_add_test(tests, a_range_can_be_refused);
     tcase_add_test(tests, failing_memory_is_survived);

@@ -377,7 +377,8 @@ static void do_damage(const char *path, enum damage damage, uint64_t *random)
     size_t at = text.length ? next_random(random) % text.length : 0;
     if (damage == ZEROED) memset(text.bytes + at, 0, text.length - at);
     if (damage == CUT) text.length = at;
-    if (damage == GROWN) {
+    /* Without its own first line it would be a file of something else, which is refused. */
+    if (damage == GROWN && memchr(text.bytes, '\n', text.length)) {
         text.bytes = realloc(text.bytes, text.length + sizeof line);
         if (!text.bytes) abort();
         memcpy(text.bytes + text.length, line, sizeof line - 1);

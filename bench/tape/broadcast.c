@@ -80,9 +80,10 @@ void walk_part(const struct walk *walk, size_t start, size_t end, row_function *
     size_t length = outer >= 0 ? (size_t)walk->shape[outer] : 1, skipped = start % length;
     size_t rest = start / length;
     for (int k = 0; k < walk->operands && outer >= 0; k++) step[k] = walk->stride[k][outer];
-    for (int d = outer - 1; d >= 0 && rest; d--) { /* where the first row lies */
-        index[d] = (int64_t)(rest % (size_t)walk->shape[d]);
-        rest /= (size_t)walk->shape[d];
+    for (int d = outer - 1; d >= 0; d--) { /* where the first row lies */
+        const size_t extent = (size_t)walk->shape[d];
+        index[d] = (int64_t)(rest % extent);
+        rest /= extent;
         for (int k = 0; k < walk->operands; k++)
             offset[k] += (size_t)(walk->stride[k][d] * index[d]);
     }

@@ -383,7 +383,8 @@ START_TEST(a_plan_that_is_not_ours_is_refused)
                     "\"shards\": [\n  {\"dump\": 0, \"call\": 1");
     fails_with(run_program(&w, "work", "job", "--shard", "0", NULL), 3,
                "has shards that are not those of its dumps");
-    replace_in_file(plan, "\"call\": 1", "\"call\": 0");
+    replace_in_file(plan, "\"shards\": [\n  {\"dump\": 0, \"call\": 1",
+                    "\"shards\": [\n  {\"dump\": 0, \"call\": 0");
     replace_in_file(plan, "\"--seed\", \"7\"", "\"--seed\", \"8\"");
     fails_with(run_program(&w, "merge", "job", "-o", "merged", NULL), 3,
                "has been changed since it was made");

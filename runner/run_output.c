@@ -94,9 +94,12 @@ static struct status resume_timings(struct file *out, const char *path, struct f
     if (!file_exists(path)) return create_timings(out, path);
     TRY(file_open_append(out, path, policy));
     TRY(file_read_at(&got, out, start, sizeof timings_header - 1, 0));
-    if (memcmp(start, timings_header, got) != 0)
+    /* After a power failure the end of a file may be zeros. */
+    size_t whole = got;
+    while (whole && !start[whole - 1]) whole--;
+    if (memcmp(start, timings_header, whole) != 0)
         return status_error(STATUS_BAD_ARGUMENT, "'%s' exists and has no timings", path);
-    if (got < sizeof timings_header - 1) {
+    if (whole < sizeof timings_header - 1) {
         TRY(file_truncate(out, 0));
         return file_write_all(out, timings_header, sizeof timings_header - 1);
     }

@@ -22,37 +22,57 @@ static bool improve(acb_t value, acb_mat_t vector, const acb_mat_t a, slong prec
     return acb_is_finite(value);
 }
 
-bool enclose_eigenpair(arb_t value, arb_ptr vector, const arb_mat_t a, double near_value,
-                       const double *near_vector, slong precision)
+void eigenpair_init(struct eigenpair *pair, size_t order)
 {
-    slong n = arb_mat_nrows(a), sharp = 0;
-    acb_mat_t whole, pair;
-    acb_t root;
+    arb_mat_init(pair->matrix, (slong)order, (slong)order);
+    arb_init(pair->value);
+    pair->vector = _arb_vec_init((slong)order);
+}
+
+void eigenpair_clear(struct eigenpair *pair)
+{
+    _arb_vec_clear(pair->vector, arb_mat_nrows(pair->matrix));
+    arb_clear(pair->value);
+    arb_mat_clear(pair->matrix);
+}
+
+/* The real part of `complex_vector`, a simple eigenvalue's, at norm 1. */
+static void normalize(arb_ptr vector, const acb_mat_t complex_vector, slong precision)
+{
+    slong n = acb_mat_nrows(complex_vector);
     arb_t norm;
-    acb_init(root);
-    acb_mat_init(whole, n, n);
-    acb_mat_init(pair, n, 1);
     arb_init(norm);
-    acb_mat_set_arb_mat(whole, a);
-    acb_set_d(root, near_value);
-    for (slong i = 0; i < n; i++) acb_set_d(acb_mat_entry(pair, i, 0), near_vector[i]);
-    bool found = true;
-    for (int round = 0; found && round < MOST_ROUNDS; round++) {
-        found = improve(root, pair, whole, precision);
-        slong bits = acb_rel_accuracy_bits(root);
-        if (round > 1 && bits <= sharp) break;
-        sharp = bits;
-    }
-    for (slong i = 0; found && i < n; i++) { /* a simple eigenvalue's vector is real */
-        arb_set(vector + i, acb_realref(acb_mat_entry(pair, i, 0)));
+    for (slong i = 0; i < n; i++) {
+        arb_set(vector + i, acb_realref(acb_mat_entry(complex_vector, i, 0)));
         arb_addmul(norm, vector + i, vector + i, precision);
     }
     arb_rsqrt(norm, norm, precision);
-    for (slong i = 0; found && i < n; i++) arb_mul(vector + i, vector + i, norm, precision);
-    arb_set(value, acb_realref(root));
-    acb_clear(root);
-    acb_mat_clear(whole);
-    acb_mat_clear(pair);
+    for (slong i = 0; i < n; i++) arb_mul(vector + i, vector + i, norm, precision);
     arb_clear(norm);
-    return found && arb_is_finite(value);
+}
+
+bool eigenpair_enclose(struct eigenpair *pair, slong precision)
+{
+    slong n = arb_mat_nrows(pair->matrix), sharp = 0;
+    acb_mat_t matrix, vector;
+    acb_t value;
+    acb_init(value);
+    acb_mat_init(matrix, n, n);
+    acb_mat_init(vector, n, 1);
+    acb_mat_set_arb_mat(matrix, pair->matrix);
+    acb_set_arb(value, pair->value);
+    for (slong i = 0; i < n; i++) acb_set_arb(acb_mat_entry(vector, i, 0), pair->vector + i);
+    bool found = true;
+    for (int round = 0; found && round < MOST_ROUNDS; round++) {
+        found = improve(value, vector, matrix, precision);
+        slong bits = acb_rel_accuracy_bits(value);
+        if (round > 1 && bits <= sharp) break;
+        sharp = bits;
+    }
+    if (found) normalize(pair->vector, vector, precision);
+    arb_set(pair->value, acb_realref(value));
+    acb_clear(value);
+    acb_mat_clear(matrix);
+    acb_mat_clear(vector);
+    return found && arb_is_finite(pair->value);
 }

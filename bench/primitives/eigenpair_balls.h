@@ -5,9 +5,21 @@
 #include <arb_mat.h>
 #include <stdbool.h>
 
-/* The simple eigenvalue of symmetric a next to `near_value`, and n elements of its eigenvector of norm 1, with the sign
- * of `near_vector`: approximations in double. False where a ball at this precision cannot tell it from others. */
-bool enclose_eigenpair(arb_t value, arb_ptr vector, const arb_mat_t a, double near_value,
-                       const double *near_vector, slong precision);
+/* A symmetric matrix with an eigenvalue and as many elements of its eigenvector: approximations first, enclosures
+ * after eigenpair_enclose(). Owned from eigenpair_init() to eigenpair_clear(). */
+struct eigenpair {
+    arb_mat_t matrix;
+    arb_t value;
+    arb_ptr vector;
+};
+
+/* Zeros of a matrix of that order. */
+void eigenpair_init(struct eigenpair *pair, size_t order);
+void eigenpair_clear(struct eigenpair *pair);
+
+/* Enclose the simple eigenvalue next to the midpoint of `value` and its eigenvector of norm 1 with the sign of the
+ * approximation. False where a ball at this precision cannot tell the eigenvalue from others: both are
+ * indeterminate or worthless then. */
+bool eigenpair_enclose(struct eigenpair *pair, slong precision);
 
 #endif

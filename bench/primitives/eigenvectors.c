@@ -8,7 +8,6 @@
 #include "bench/primitives/eigenvectors.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/arithmetic/gemm.h"
@@ -87,30 +86,24 @@ static void pair_enclose(struct enclosure *enclosure, void *ball, struct node *n
     enclosure->work += n * n * n;
     arb_indeterminate(ball); /* otherwise the bounds of the residuals stay */
     if (enclosure->work > enclosure->limit || !eigen_is_alone(eigen, batch, j)) return;
-    double *near = malloc(n * sizeof *near);
-    arb_mat_t matrix;
-    arb_ptr vector = _arb_vec_init((slong)n);
-    arb_t value;
-    arb_init(value);
-    arb_mat_init(matrix, (slong)n, (slong)n);
+    struct eigenpair pair;
+    eigenpair_init(&pair, n);
     for (size_t k = 0; k < n * n; k++)
-        enclosure_element(enclosure, arb_mat_entry(matrix, (slong)(k / n), (slong)(k % n)), a,
+        enclosure_element(enclosure, arb_mat_entry(pair.matrix, (slong)(k / n), (slong)(k % n)), a,
                           batch * n * n + k);
-    for (size_t k = 0; near && k < n; k++) near[k] = eigen->vectors->value[(batch * n + k) * n + j];
-    if (near && enclose_eigenpair(value, vector, matrix, eigen->values->value[batch * n + j], near,
-                                  enclosure->precision)) {
-        if (node == eigen->values) arb_set(ball, value);
-        else enclosure_remember(enclosure, eigen->values, batch * n + j, value);
+    arb_set_d(pair.value, eigen->values->value[batch * n + j]);
+    for (size_t k = 0; k < n; k++)
+        arb_set_d(pair.vector + k, eigen->vectors->value[(batch * n + k) * n + j]);
+    if (eigenpair_enclose(&pair, enclosure->precision)) {
+        if (node == eigen->values) arb_set(ball, pair.value);
+        else enclosure_remember(enclosure, eigen->values, batch * n + j, pair.value);
         for (size_t k = 0; k < n; k++) {
             size_t at = (batch * n + k) * n + j;
-            if (node == eigen->vectors && at == i) arb_set(ball, vector + k);
-            else enclosure_remember(enclosure, eigen->vectors, at, vector + k);
+            if (node == eigen->vectors && at == i) arb_set(ball, pair.vector + k);
+            else enclosure_remember(enclosure, eigen->vectors, at, pair.vector + k);
         }
     }
-    free(near);
-    arb_clear(value);
-    _arb_vec_clear(vector, (slong)n);
-    arb_mat_clear(matrix);
+    eigenpair_clear(&pair);
 }
 
 static const struct primitive values_primitive = { "eigenvalues", values_backward, pair_enclose,

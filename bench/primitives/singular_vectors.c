@@ -10,7 +10,6 @@
 #include "bench/primitives/singular_vectors.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/arithmetic/gemm.h"
@@ -171,23 +170,16 @@ static void triple_enclose(struct enclosure *enclosure, void *ball, struct node 
     enclosure->work += order * order * order;
     arb_indeterminate(ball); /* otherwise the bounds of the residuals stay */
     if (enclosure->work > enclosure->limit || !singular_is_alone(s, batch, j)) return;
-    double *near = malloc(order * sizeof *near);
-    arb_mat_t matrix;
-    arb_ptr both = _arb_vec_init((slong)order);
-    arb_t value;
-    arb_init(value);
-    arb_mat_init(matrix, (slong)order, (slong)order);
-    enclose_both(enclosure, matrix, node->inputs[0], batch);
-    for (size_t k = 0; near && k < order; k++)
-        near[k] = k < m ? s->u->value[(batch * m + k) * left + j]
-                        : s->v->value[(batch * n + k - m) * n + j];
-    if (near && enclose_eigenpair(value, both, matrix, s->values->value[batch * n + j], near,
-                                  enclosure->precision))
-        keep_triple(enclosure, ball, node, i, batch, j, value, both);
-    free(near);
-    arb_clear(value);
-    _arb_vec_clear(both, (slong)order);
-    arb_mat_clear(matrix);
+    struct eigenpair pair;
+    eigenpair_init(&pair, order);
+    enclose_both(enclosure, pair.matrix, node->inputs[0], batch);
+    arb_set_d(pair.value, s->values->value[batch * n + j]);
+    for (size_t k = 0; k < order; k++)
+        arb_set_d(pair.vector + k, k < m ? s->u->value[(batch * m + k) * left + j]
+                                         : s->v->value[(batch * n + k - m) * n + j]);
+    if (eigenpair_enclose(&pair, enclosure->precision))
+        keep_triple(enclosure, ball, node, i, batch, j, pair.value, pair.vector);
+    eigenpair_clear(&pair);
 }
 
 static const struct primitive values_primitive = { "singular values", values_backward,

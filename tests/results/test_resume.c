@@ -151,11 +151,15 @@ START_TEST(timings_are_continued)
     succeeded(run_program(&w, "-api_info", "dump.json", "-o", "out", "--timings", "t.csv", NULL));
     char result[512];
     snprintf(result, sizeof result, "%s", file_of(&w, "out", RESULT));
-    for (int torn = 0; torn < 3; torn++) {
+    for (int torn = 0; torn < 4; torn++) {
         size_t length;
         char *before = read_file(in(&w, "t.csv"), &length);
         if (torn == 1) write_file(in(&w, "t.csv"), before, length - 20); /* in its last row */
         if (torn == 2) write_file(in(&w, "t.csv"), before, 10);          /* in its header */
+        if (torn == 3) { /* whole pages of its header never reached the disk */
+            memset(before + 10, 0, length - 10);
+            write_file(in(&w, "t.csv"), before, length);
+        }
         struct outcome o = run_program(&w, "-api_info", "dump.json", "-csv_path", result,
                                        "--timings", "t.csv", NULL);
         ck_assert_msg(o.status == 0, "%s", o.err);
@@ -163,7 +167,7 @@ START_TEST(timings_are_continued)
         char *after = read_file(in(&w, "t.csv"), NULL);
         size_t rows = 0;
         for (const char *at = after; (at = strstr(at, "\r\n")); at += 2) rows++;
-        ck_assert_uint_eq(rows, torn == 2 ? 2 : 13);
+        ck_assert_uint_eq(rows, torn >= 2 ? 2 : 13);
         ck_assert_int_eq(strncmp(after, header, sizeof header - 1), 0);
         free(before);
         free(after);

@@ -157,6 +157,20 @@ class Page(unittest.TestCase):
             picture(driver, "errors")
             self.assertEqual(faults(driver), [])
 
+    def test_steps_follow_the_newest(self):
+        end = "const box = document.querySelector('.grid-box'); return box.scrollWidth - box.clientWidth - box.scrollLeft"
+        with Run() as run, browser(width=600) as driver:
+            open_live(driver, run)
+            self.assertLessEqual(driver.execute_script(end), 1)
+            self.assertGreater(driver.execute_script("return document.querySelector('.grid-box').scrollLeft"), 20)
+            after_next_answer(driver)
+            self.assertLessEqual(driver.execute_script(end), 1)
+            driver.execute_script("document.querySelector('.grid-box').scrollLeft = 7")
+            after_next_answer(driver)
+            self.assertEqual(driver.execute_script("return document.querySelector('.grid-box').scrollLeft"), 7)
+            picture(driver, "narrow")
+            self.assertEqual(faults(driver), [])
+
     def test_texts_stay_texts(self):
         with Run() as run, browser() as driver:
             run.tell("bad")

@@ -1,6 +1,7 @@
 /* live-server [TOKEN]: the live view of a run that is made up. Prints its address, then takes commands, one a line:
  *
  *     bad        from now on there are errors and warnings, with names that would be markup
+ *     many       there are 64 ranks, not 8
  *     trouble    the disk is full
  *     over       the run is over
  *     end        leave
@@ -12,16 +13,16 @@
 
 #include "online/live_view.h"
 
-enum { RANKS = 8, STEPS = 40 };
+enum { FEW_RANKS = 8, MANY_RANKS = 64, STEPS = 40 };
 
 struct run {
     bool bad, trouble, over;
-    int looks;
+    int ranks, looks;
 };
 
 static void make_cells(struct judge_cell *cells, const struct run *run)
 {
-    for (int rank = 0; rank < RANKS; rank++)
+    for (int rank = 0; rank < run->ranks; rank++)
         for (int step = 0; step < STEPS; step++) {
             struct judge_cell *cell = &cells[rank * STEPS + step];
             *cell = (struct judge_cell){ .rank = rank, .step = step };
@@ -56,7 +57,7 @@ static void make_bad_calls(struct judge_totals *totals)
 
 static void make_clients(struct stream_client_progress *clients, const struct run *run)
 {
-    for (int rank = 0; rank < RANKS; rank++) {
+    for (int rank = 0; rank < run->ranks; rank++) {
         struct stream_client_progress *client = &clients[rank];
         *client = (struct stream_client_progress){
             .rank = rank,
@@ -77,8 +78,9 @@ static void make_clients(struct stream_client_progress *clients, const struct ru
 static struct status look(struct live_facts *facts, struct arena *arena, void *context)
 {
     struct run *run = context;
-    struct judge_cell *cells = arena_allocate_array(arena, RANKS * STEPS, sizeof *cells);
-    struct stream_client_progress *clients = arena_allocate_array(arena, RANKS, sizeof *clients);
+    const size_t ranks = (size_t)run->ranks, n_cells = ranks * STEPS;
+    struct judge_cell *cells = arena_allocate_array(arena, n_cells, sizeof *cells);
+    struct stream_client_progress *clients = arena_allocate_array(arena, ranks, sizeof *clients);
 
     if (!cells || !clients) return status_no_memory(0);
     make_cells(cells, run);
@@ -95,15 +97,15 @@ static struct status look(struct live_facts *facts, struct arena *arena, void *c
                                    .worst_s = 0.31,
                                    .rate = 1800 + 100 * (second % 4),
                                    .running_s = 3600 + second };
-    for (int i = 0; i < RANKS * STEPS; i++)
+    for (size_t i = 0; i < n_cells; i++)
         for (int v = 0; v <= VERDICT_SKIP; v++) totals.calls[v] += cells[i].calls[v];
     if (run->bad) make_bad_calls(&totals);
     *facts = (struct live_facts){
         .totals = totals,
         .cells = cells,
-        .n_cells = RANKS * STEPS,
+        .n_cells = n_cells,
         .clients = clients,
-        .n_clients = RANKS,
+        .n_clients = ranks,
         .store = { .arrived_bytes = 384000000000, .spool_bytes = 730000000 },
         .connections = 9,
         .trouble = run->trouble
@@ -126,7 +128,7 @@ static struct status report(const char *path, void *context)
 
 int main(int count, char **words)
 {
-    struct run run = { 0 };
+    struct run run = { .ranks = FEW_RANKS };
     const struct live_view_options options = { .address = "127.0.0.1:0",
                                                .token = count > 1 ? words[1] : NULL,
                                                .look = look,
@@ -144,6 +146,7 @@ int main(int count, char **words)
     fflush(stdout);
     while (fgets(line, sizeof line, stdin) && strcmp(line, "end\n") != 0) {
         run.bad = run.bad || !strcmp(line, "bad\n");
+        if (!strcmp(line, "many\n")) run.ranks = MANY_RANKS;
         run.trouble = !strcmp(line, "trouble\n");
         run.over = !strcmp(line, "over\n");
     }

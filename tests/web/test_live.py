@@ -163,12 +163,32 @@ class Page(unittest.TestCase):
             open_live(driver, run)
             self.assertLessEqual(driver.execute_script(end), 1)
             self.assertGreater(driver.execute_script("return document.querySelector('.grid-box').scrollLeft"), 20)
+            self.assertEqual(driver.execute_script("return document.querySelector('.clients').scrollLeft"), 0)
             after_next_answer(driver)
             self.assertLessEqual(driver.execute_script(end), 1)
             driver.execute_script("document.querySelector('.grid-box').scrollLeft = 7")
             after_next_answer(driver)
             self.assertEqual(driver.execute_script("return document.querySelector('.grid-box').scrollLeft"), 7)
             picture(driver, "narrow")
+            driver.find_element(By.TAG_NAME, "body").send_keys("t")
+            after_next_answer(driver)
+            picture(driver, "narrow-other-theme")
+            self.assertEqual(faults(driver), [])
+
+    def test_boxes_stay_where_they_were_scrolled_to(self):
+        boxes = (".grid-box", ".clients")
+        top = "return document.querySelector(arguments[0]).scrollTop"
+        with Run() as run, browser() as driver:
+            run.tell("many")
+            open_live(driver, run)
+            wait(driver, "document.querySelectorAll('.grid tbody tr').length === 64")
+            for box in boxes:
+                self.assertEqual(driver.execute_script(top, box), 0)
+                driver.execute_script("document.querySelector(arguments[0]).scrollTop = 90", box)
+            after_next_answer(driver)
+            for box in boxes:
+                self.assertEqual(driver.execute_script(top, box), 90)
+            picture(driver, "many")
             self.assertEqual(faults(driver), [])
 
     def test_texts_stay_texts(self):

@@ -10,14 +10,9 @@ import { client_table } from "./clients.js";
 import { rank_grid } from "./grid.js";
 import { history_panel } from "./history.js";
 import { Live, span_text } from "./model.js";
+import { scroll_back, scroll_positions } from "./scroll.js";
 import { gauges, verdict_tiles } from "./tiles.js";
 import { live_words } from "./words.js";
-
-// Where a box of steps was scrolled to; null follows the newest step: nobody has moved the box away from its end.
-function scroll_of(box) {
-    const at_end = !box || box.scrollLeft + box.clientWidth >= box.scrollWidth - 1;
-    return at_end ? null : box.scrollLeft;
-}
 
 class LivePage {
     constructor(root) {
@@ -59,13 +54,12 @@ class LivePage {
             return;
         }
         // The chart keeps its canvas; everything else is small.
-        const { facts } = this.live, scrolled = scroll_of(this.parts.querySelector(".grid-box"));
+        const { facts } = this.live, positions = scroll_positions(this.parts);
         this.draw_chart();
         replace(this.parts, this.notice(),
             element("div", { class: "columns" }, verdict_tiles(facts), bad_calls(facts)),
             gauges(this.live), facts.ranks.length ? rank_grid(facts) : null, this.chart, client_table(facts));
-        const box = this.parts.querySelector(".grid-box");
-        if (box) box.scrollLeft = scrolled ?? box.scrollWidth;
+        scroll_back(this.parts, positions);
         document.documentElement.dataset.answers = String(Number(document.documentElement.dataset.answers ?? 0) + 1);
     }
 

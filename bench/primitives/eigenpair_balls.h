@@ -18,8 +18,8 @@ void eigenpair_init(struct eigenpair *pair, size_t order);
 void eigenpair_clear(struct eigenpair *pair);
 
 /* Enclose the simple eigenvalue next to the midpoint of `value` and its eigenvector of norm 1 with the sign of the
- * approximation. False where a ball at this precision cannot tell the eigenvalue from others: both are
- * indeterminate or worthless then. */
+ * approximation. False where a ball at this precision cannot tell the eigenvalue from others: both mean
+ * nothing then. */
 bool eigenpair_enclose(struct eigenpair *pair, slong precision);
 
 #endif

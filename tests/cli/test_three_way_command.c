@@ -1,59 +1,8 @@
 /* probe-ut api_precision_compare: the files it writes for what msprobe measured, rows that have
- * no partner or more than one, files of other makers, exit statuses. */
-#include <check.h>
-#include <stdatomic.h>
+ * no partner or more than one, files of other makers. */
 #include <sys/stat.h>
 
-#include "cli/three_way_command.h"
-#include "core/file.h"
-#include "core/memory.h"
-#include "support/suite.h"
-#include "support/workspace.h"
-
-#define INPUTS   PROBE_TEST_DATA "/three_way/inputs/"
-#define EXPECTED PROBE_TEST_DATA "/three_way/expected/"
-
-#define RESULT  "out/api_precision_compare_result_*.csv"
-#define DETAILS "out/api_precision_compare_details_*.csv"
-
-static const char details_header[] =
-    "\xef\xbb\xbf"
-    "API Name,Bench Dtype,DEVICE Dtype,Shape,余弦相似度,最大绝对误差,双百指标,双千指标,"
-    "双万指标,二进制一致错误率,误差均衡性,均方根误差,小值域错误占比,相对误差最大值,相对误差平均值,"
-    "inf/nan错误率,"
-    "相对误差错误率,绝对误差错误率,ULP误差最大值,ULP误差平均值,ULP误差大于阈值占比,Status,"
-    "Message\r\n";
-
-static struct outcome compare(const struct workspace *w, const char *profile, const char *npu,
-                              const char *gpu)
-{
-    return run_program(w, "api_precision_compare", "-npu", npu, "-gpu", gpu, "-o", "out",
-                       "--profile", profile, "--trust-files", NULL);
-}
-
-static char *output(const struct workspace *w, const char *pattern)
-{
-    char *text = read_file(only_match(w, pattern), NULL);
-    ck_assert_ptr_nonnull(text);
-    return text;
-}
-
-/* Does the text have this line, whole? */
-static bool has_line(const char *text, const char *line)
-{
-    size_t length = strlen(line);
-    for (const char *at = text; (at = strstr(at, line)); at++) {
-        if ((at == text || at[-1] == '\n') && strncmp(at + length, "\r\n", 2) == 0) return true;
-    }
-    return false;
-}
-
-static void append(char **text, const char *more)
-{
-    size_t length = *text ? strlen(*text) : 0;
-    *text = realloc(*text, length + strlen(more) + 1);
-    strcpy(*text + length, more);
-}
+#include "three_way_files.h"
 
 /* ---- what msprobe wrote ----------------------------------------------------------------- */
 
@@ -190,60 +139,12 @@ END_TEST
 
 /* ---- small files ------------------------------------------------------------------------ */
 
-/* A details row with five equal benchmark numbers. */
-static void add_benchmark(char **text, const char *name, const char *rmse, const char *status)
-{
-    char row[512];
-    snprintf(row, sizeof row,
-             "%s,torch.float64,torch.float32,\"(2, 3)\",1,0.1, ,1, , ,0,%s,0,0,0, , , ,"
-             " , , ,%s,\r\n",
-             name, rmse, status);
-    append(text, row);
-}
-
-static void add_binary(char **text, const char *name, const char *rate)
-{
-    char row[512];
-    snprintf(row, sizeof row,
-             "%s,torch.int64,torch.int64,(),  , , , , ,%s, , , , , , , , , , , ,pass,x\r\n", name,
-             rate);
-    append(text, row);
-}
-
 static void add_skip(char **text, const char *name, const char *message)
 {
     append(text, name);
     append(text, ", , , , , , , , , , , , , , , , , , , , ,SKIP,");
     append(text, message);
     append(text, "\r\n");
-}
-
-struct small {
-    struct workspace w;
-    char *npu, *gpu;
-};
-
-static struct small small_files(void)
-{
-    struct small s = { .w = workspace_make() };
-    append(&s.npu, details_header);
-    append(&s.gpu, details_header);
-    return s;
-}
-
-static struct outcome compare_small(struct small *s, const char *profile)
-{
-    write_text(in(&s->w, "npu.csv"), s->npu);
-    write_text(in(&s->w, "gpu.csv"), s->gpu);
-    return compare(&s->w, profile, "npu.csv", "gpu.csv");
-}
-
-static void small_done(struct small *s, struct outcome *o)
-{
-    free(s->npu);
-    free(s->gpu);
-    outcome_free(o);
-    workspace_remove(&s->w);
 }
 
 /* Rows of one API may be apart and in any order; the API stands where it first appears. */
@@ -367,176 +268,6 @@ START_TEST(files_of_other_makers)
 END_TEST
 
 /* ---- strict ------------------------------------------------------------------------------- */
-
-/* The files of a run: details of one row, its evidence, and the record of the run. */
-static void write_run(const struct workspace *w, const char *folder, const char *profile,
-                      const char *verdict, double rms)
-{
-    char path[256], text[4096];
-    snprintf(path, sizeof path, "%s/accuracy_checking_details_20260101000000.csv", folder);
-    snprintf(
-        text, sizeof text,
-        "%sTorch.mm.0.forward.output.0,torch.float64,torch.float32,(2;2), , , , , , ,0,%g,0,%g,%g, "
-        ", , , , , ,%s,\r\n",
-        details_header, rms, rms, rms, verdict);
-    ck_assert_int_eq(file_make_directories(in(w, folder)).code, 0);
-    write_text(in(w, path), text);
-    snprintf(path, sizeof path, "%s/accuracy_checking_run_20260101000000.json", folder);
-    snprintf(text, sizeof text, "{\"profile\": \"%s\"}\n", profile);
-    write_text(in(w, path), text);
-    snprintf(path, sizeof path, "%s/accuracy_checking_evidence_20260101000000.jsonl", folder);
-    snprintf(text, sizeof text,
-             "{\"name\":\"Torch.mm.0.forward.output.0\",\"verdict\":\"%s\",\"evidence\":{"
-             "\"limits\":[{\"metric\":"
-             "\"model_rms\",\"value\":%g,\"limit\":3,\"holds\":%s}]}}\n",
-             verdict, rms, rms <= 3 ? "true" : "false");
-    write_text(in(w, path), text);
-}
-
-/* The evidence decides, not the ratio of the errors; what has none is SKIP. */
-START_TEST(strict_reads_evidence)
-{
-    static const struct {
-        double npu, gpu;
-        const char *expected, *message;
-        bool evidence;
-    } rows[] = {
-        { 1.4, 0.001, "pass", "The error model explains both runs.", true },
-        { 30, 0.5, "error", "model_rms: 10 times its limit on the NPU, 0.167 times on the GPU.",
-          true },
-        { 30, 28, "warning", "Both: ", true },
-        { 30, 0.5, "SKIP", "The evidence of the NPU run has no line of this row.", false },
-        { 1.4, 0.001, "pass", "The error model explains both runs.", false },
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct workspace w = workspace_make();
-        write_run(&w, "npu", "strict", rows[i].npu > 3 ? "error" : "pass", rows[i].npu);
-        write_run(&w, "gpu", "strict", rows[i].gpu > 3 ? "error" : "pass", rows[i].gpu);
-        if (!rows[i].evidence)
-            ck_assert_int_eq(remove(in(&w, "npu/accuracy_checking_evidence_20260101000000.jsonl")),
-                             0);
-        struct outcome o = compare(&w, "strict", "npu", "gpu");
-        bool skipped = !strcmp(rows[i].expected, "SKIP");
-        ck_assert_msg(o.status == (skipped ? 5 : 0), "%d %s", o.status, o.err);
-        ck_assert_int_eq(strstr(o.err, "no evidence beside") != NULL, !rows[i].evidence);
-        char *details = output(&w, DETAILS), cell[64];
-        snprintf(cell, sizeof cell, ",%s,", rows[i].expected);
-        ck_assert_msg(strstr(details, cell) && strstr(details, rows[i].message), "row %zu: %s", i,
-                      details);
-        free(details);
-        outcome_free(&o);
-        workspace_remove(&w);
-    }
-}
-END_TEST
-
-/* Runs by other rules have said nothing that could be compared. */
-START_TEST(strict_needs_strict_runs)
-{
-    struct workspace w = workspace_make();
-    write_run(&w, "npu", "doc", "pass", 1);
-    write_run(&w, "gpu", "doc", "pass", 1);
-    ck_assert_int_eq(remove(in(&w, "npu/accuracy_checking_evidence_20260101000000.jsonl")), 0);
-    struct outcome o = compare(&w, "strict", "npu", "gpu");
-    ck_assert_int_eq(o.status, 5);
-    char *details = output(&w, DETAILS);
-    ck_assert_ptr_nonnull(strstr(details, "run it with --profile strict"));
-    free(details);
-    outcome_free(&o);
-    workspace_remove(&w);
-}
-END_TEST
-
-static const struct {
-    const char *warning, *row;
-} torn[] = { { "warning: the last row of npu.csv is cut off; it is left out\n",
-               "Torch.b.0,SKIP, ,The NPU file has no row of this name." },
-             { "warning: the last row of gpu.csv is cut off; it is left out\n",
-               "Torch.b.0,SKIP, ,The GPU file has no row of this name." } };
-
-START_TEST(torn_last_row)
-{
-    struct small s = small_files();
-    char **sides[] = { &s.npu, &s.gpu };
-    for (int side = 0; side < 2; side++) {
-        add_binary(sides[side], "Torch.a.0.forward.output.0", "0");
-        add_binary(sides[side], "Torch.b.0.forward.output.0", "0");
-    }
-    char *cut = *sides[_i];
-    cut[strlen(cut) - 12] = '\0';
-    struct outcome o = compare_small(&s, "doc");
-    ck_assert_int_eq(o.status, 0);
-    ck_assert_str_eq(o.err, torn[_i].warning);
-    char *result = output(&s.w, RESULT);
-    ck_assert(has_line(result, "Torch.a.0,pass, ,"));
-    ck_assert(has_line(result, torn[_i].row));
-    free(result);
-    small_done(&s, &o);
-}
-END_TEST
-
-/* Rows of one name whose shapes differ are of two outputs. A row without a shape is nobody's. */
-START_TEST(rows_of_other_shapes)
-{
-    struct small s = small_files();
-    append(&s.npu, "Torch.a.0.forward.output.0,torch.float64,torch.float32,\"(2, 3)\",1,0.1, ,1, , "
-                   ",0,1,0,0,0, , , , , , ,pass,\r\n");
-    append(&s.gpu, "Torch.a.0.forward.output.0,torch.float64,torch.float32,\"(3, 2)\",1,0.1, ,1, , "
-                   ",0,1,0,0,0, , , , , , ,pass,\r\n");
-    add_benchmark(&s.npu, "Torch.b.0.forward.output.0", "1", "pass");
-    append(&s.gpu, "Torch.b.0.forward.output.0,torch.float64,torch.float32, ,1,0.1, ,1, , "
-                   ",0,1,0,0,0, , , , , , ,pass,\r\n");
-    struct outcome o = compare_small(&s, "doc");
-    ck_assert_int_eq(o.status, 0);
-    ck_assert_ptr_nonnull(strstr(o.out, "of another shape in the GPU file: 1 row\n"));
-    char *result = output(&s.w, RESULT), *details = output(&s.w, DETAILS);
-    ck_assert_msg(has_line(result, "Torch.a.0,error, ,"), "%s", result);
-    ck_assert_msg(has_line(result, "Torch.b.0,pass, ,"), "%s", result);
-    ck_assert_ptr_nonnull(strstr(details,
-                                 "The shape is (2, 3) in the NPU file and (3, 2) in the GPU "
-                                 "file: these rows are not of the same output."));
-    free(result);
-    free(details);
-    small_done(&s, &o);
-}
-END_TEST
-
-/* Runs of another dump, seed or profile have other errors for other reasons. */
-START_TEST(runs_that_do_not_belong_together)
-{
-    static const struct {
-        const char *record;
-        const char *says; /* NULL: compared */
-    } others[] = {
-        { "{\"dump_digest\":\"1\",\"seed\":1234,\"profile\":\"doc\",\"backend\":\"x\"}", NULL },
-        { "{\"dump_digest\":\"2\",\"seed\":1234,\"profile\":\"doc\"}", "different dumps, " },
-        { "{\"dump_digest\":\"1\",\"seed\":1,\"profile\":\"v2\"}", "different seeds, profiles, " },
-        { "{\"dump_digest\": ", NULL },
-        { "{}", NULL },
-    };
-    static const char npu[] = "accuracy_checking_details_20260101000000.csv";
-    static const char gpu[] = "accuracy_checking_details_20260101000001.csv";
-    struct small s = small_files();
-    add_benchmark(&s.npu, "Torch.a.0.forward.output.0", "1", "pass");
-    write_text(in(&s.w, npu), s.npu);
-    write_text(in(&s.w, gpu), s.npu);
-    write_text(in(&s.w, "accuracy_checking_run_20260101000000.json"), others[0].record);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        write_text(in(&s.w, "accuracy_checking_run_20260101000001.json"), others[i].record);
-        struct outcome o = compare(&s.w, "doc", npu, gpu);
-        ck_assert_msg(o.status == (others[i].says ? 3 : 0), "%zu: %s", i, o.err);
-        if (others[i].says) ck_assert_msg(strstr(o.err, others[i].says) != NULL, "%s", o.err);
-        outcome_free(&o);
-        o = run_program(&s.w, "api_precision_compare", "-npu", npu, "-gpu", gpu, "-o", "forced",
-                        "--force", "--trust-files", NULL);
-        ck_assert_msg(o.status == 0, "%s", o.err);
-        outcome_free(&o);
-    }
-    free(s.npu);
-    free(s.gpu);
-    workspace_remove(&s.w);
-}
-END_TEST
 
 /* A directory of results stands for the newest run in it that is complete. */
 START_TEST(directories_of_results)
@@ -785,190 +516,10 @@ START_TEST(v3_warns_of_missing_numbers)
 }
 END_TEST
 
-/* ---- exit statuses ---------------------------------------------------------------------- */
-
-START_TEST(fail_on)
-{
-    static const struct {
-        const char *rmse, *fail_on;
-        int status;
-    } cases[] = { { "1", "warning", 0 },
-                  { "2", "warning", 1 },
-                  { "2", "error", 0 },
-                  { "3", "error", 1 },
-                  { "3", "warning", 1 } };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct small s = small_files();
-        add_benchmark(&s.npu, "Torch.a.0.forward.output.0", cases[i].rmse, "pass");
-        add_benchmark(&s.gpu, "Torch.a.0.forward.output.0", "1", "pass");
-        write_text(in(&s.w, "npu.csv"), s.npu);
-        write_text(in(&s.w, "gpu.csv"), s.gpu);
-        struct outcome o = run_program(&s.w, "api_precision_compare", "-npu", "npu.csv", "-gpu",
-                                       "gpu.csv", "-o", "out", "--fail-on", cases[i].fail_on, NULL);
-        ck_assert_msg(o.status == cases[i].status, "case %zu: %d", i, o.status);
-        small_done(&s, &o);
-    }
-}
-END_TEST
-
-START_TEST(thresholds_of_the_user)
-{
-    struct small s = small_files();
-    add_benchmark(&s.npu, "Torch.a.0.forward.output.0", "3", "pass");
-    add_benchmark(&s.gpu, "Torch.a.0.forward.output.0", "1", "pass");
-    write_text(in(&s.w, "npu.csv"), s.npu);
-    write_text(in(&s.w, "gpu.csv"), s.gpu);
-    write_text(in(&s.w, "mine.json"),
-               "{\"overrides\": [{\"api\": \"a\", \"three_way\": {\"ratio\": {\"L0\": "
-               "{\"rmse\": {\"error\": 3}}}}}]}");
-    struct outcome o = run_program(&s.w, "api_precision_compare", "-npu", "npu.csv", "-gpu",
-                                   "gpu.csv", "-o", "out", "--profile", "v2", "--thresholds",
-                                   "mine.json", NULL);
-    ck_assert_msg(o.status == 0, "%s", o.err);
-    ck_assert_msg(strstr(o.err, "warning: mine.json:1: overrides[0].api: there is no API 'a'") !=
-                      NULL,
-                  "%s", o.err);
-    char *result = output(&s.w, RESULT);
-    ck_assert(has_line(result, "Torch.a.0,pass, ,"));
-    free(result);
-    small_done(&s, &o);
-}
-END_TEST
-
-static void check_failure(const struct workspace *w, struct outcome o, int status,
-                          const char *message)
-{
-    ck_assert_msg(o.status == status, "status %d: %s", o.status, o.err);
-    ck_assert_msg(strstr(o.err, message), "%s", o.err);
-    ck_assert_uint_eq(count_matches(w, "out/*"), 0);
-    outcome_free(&o);
-}
-
-START_TEST(unusable_input)
-{
-    struct workspace w = workspace_make();
-    const char *good = INPUTS "m2_missing.csv";
-    write_text(in(&w, "columns.csv"), "API Name,DEVICE Dtype,均方根误差\r\n");
-    write_text(in(&w, "empty.csv"), "");
-    write_file(in(&w, "nul.csv"), "a\0b", 3);
-    check_failure(&w, compare(&w, "doc", "none.csv", good), 3, "none.csv");
-    check_failure(&w, compare(&w, "doc", good, "none.csv"), 3, "none.csv");
-    check_failure(&w, compare(&w, "doc", good, "empty.csv"), 3, "empty.csv is empty");
-    check_failure(&w, compare(&w, "doc", "columns.csv", good), 3,
-                  "columns.csv is not a details file of a run (accuracy_checking_details_*.csv); "
-                  "these columns are "
-                  "missing: 小值域错误占比, 相对误差最大值");
-    check_failure(&w, compare(&w, "doc", good, "nul.csv"), 3, "nul.csv: a NUL byte at byte 1");
-    check_failure(&w, compare(&w, "v9", good, good), 2, "v9");
-    check_failure(&w, run_program(&w, "api_precision_compare", "-npu", good, NULL), 2, "gpu");
-    workspace_remove(&w);
-}
-END_TEST
-
-/* Two comparisons in one second and one directory get different names. */
-START_TEST(names_do_not_collide)
-{
-    struct workspace w = workspace_make();
-    for (int i = 0; i < 3; i++) {
-        struct outcome o = compare(&w, "doc", INPUTS "m2_missing.csv", INPUTS "m2_missing.csv");
-        ck_assert_int_eq(o.status, 0);
-        outcome_free(&o);
-    }
-    ck_assert_uint_eq(count_matches(&w, RESULT), 3);
-    ck_assert_uint_eq(count_matches(&w, DETAILS), 3);
-    workspace_remove(&w);
-}
-END_TEST
-
-/* ---- failing resources ------------------------------------------------------------------ */
-
-static atomic_size_t operations_left; /* of all threads of the command */
-static enum file_operation failing;
-
-static int fail_file(enum file_operation operation, const char *path)
-{
-    (void)path;
-    return operation == failing && atomic_fetch_sub(&operations_left, 1) == 0 ? EIO : 0;
-}
-
-static int fail_allocation(size_t bytes)
-{
-    (void)bytes;
-    return atomic_fetch_sub(&operations_left, 1) == 0;
-}
-
-static struct status compare_here(const struct workspace *w)
-{
-    char out[512];
-    snprintf(out, sizeof out, "%s", in(w, "out"));
-    char *arguments[] = { (char *)"-npu",         (char *)INPUTS "m2_dev_a.csv",
-                          (char *)"-gpu",         (char *)INPUTS "m2_missing.csv",
-                          (char *)"-o",           out,
-                          (char *)"--trust-files" };
-    void *values = calloc(1, compare_command.bytes);
-    bool help;
-    int exit_status;
-    struct status status = options_parse(values, &help, &compare_command, 7, arguments);
-    if (!status.code) status = compare_command.run(&exit_status, values);
-    free(values);
-    return status;
-}
-
-/* Each read, write, creation and closing fails once: an error that names a file, and no output
- * is left that could pass for a whole one. */
-START_TEST(failing_files)
-{
-    static const enum file_operation operations[] = { FILE_OPEN, FILE_READ, FILE_CREATE, FILE_WRITE,
-                                                      FILE_CLOSE };
-    struct workspace w = workspace_make();
-    ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
-    setenv("PROBE_OUT", in(&w, "out"), 1);
-    failing = operations[_i];
-    size_t failures = 0;
-    for (size_t n = 0; n < 30; n++) {
-        atomic_store(&operations_left, n);
-        file_fault = fail_file;
-        struct status status = compare_here(&w);
-        file_fault = NULL;
-        if (!status.code) {
-            /* all went well, or a file that was only read could not be closed */
-            ck_assert_uint_eq(count_matches(&w, "out/*"), 2);
-            ck_assert_int_eq(system("rm -r \"$PROBE_OUT\""), 0);
-            continue;
-        }
-        failures++;
-        ck_assert_int_eq(status.code, STATUS_IO);
-        ck_assert_ptr_nonnull(strstr(status.text, ".csv"));
-        ck_assert_uint_eq(count_matches(&w, "out/*"), 0);
-    }
-    ck_assert_uint_gt(failures, 1);
-    workspace_remove(&w);
-}
-END_TEST
-
-START_TEST(failing_allocations)
-{
-    struct workspace w = workspace_make();
-    ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
-    size_t n = 0;
-    for (;; n++) {
-        atomic_store(&operations_left, n);
-        memory_fault = fail_allocation;
-        struct status status = compare_here(&w);
-        memory_fault = NULL;
-        if (!status.code) break;
-        ck_assert_int_eq(status.code, STATUS_NO_MEMORY);
-        ck_assert_uint_eq(count_matches(&w, "out/*"), 0);
-    }
-    ck_assert_uint_gt(n, 20);
-    workspace_remove(&w);
-}
-END_TEST
-
 int main(void)
 {
-    Suite *suite = suite_create("compare_command");
-    TCase *tests = tcase_create("compare_command");
+    Suite *suite = suite_create("three_way_command");
+    TCase *tests = tcase_create("three_way_command");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, writes_the_bytes_of_msprobe, 0, (int)(sizeof pairs / sizeof *pairs));
     tcase_add_test(tests, repeated_gpu_row);
@@ -978,26 +529,15 @@ int main(void)
     tcase_add_test(tests, repeated_npu_row);
     tcase_add_test(tests, row_names);
     tcase_add_test(tests, files_of_other_makers);
-    tcase_add_test(tests, strict_reads_evidence);
-    tcase_add_test(tests, strict_needs_strict_runs);
-    tcase_add_loop_test(tests, torn_last_row, 0, 2);
     tcase_add_test(tests, long_names);
     tcase_add_test(tests, directories_of_results);
     tcase_add_test(tests, directories_of_dumps);
-    tcase_add_test(tests, rows_of_other_shapes);
-    tcase_add_test(tests, runs_that_do_not_belong_together);
     tcase_add_test(tests, many_results);
     tcase_add_test(tests, messages_are_copied);
     tcase_add_test(tests, row_with_too_many_cells);
     tcase_add_test(tests, empty_cells);
     tcase_add_test(tests, topk_has_a_hint);
     tcase_add_test(tests, v3_warns_of_missing_numbers);
-    tcase_add_test(tests, fail_on);
-    tcase_add_test(tests, thresholds_of_the_user);
-    tcase_add_test(tests, unusable_input);
-    tcase_add_test(tests, names_do_not_collide);
-    tcase_add_loop_test(tests, failing_files, 0, 5);
-    tcase_add_test(tests, failing_allocations);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -1,0 +1,321 @@
+/* Each limit of the profile `strict`, just within and just past. */
+#include "strict_rows.h"
+
+/* ---- each limit of the profile, just within and just past ------------------------------------ */
+
+/* n float32 numbers whose errors are `each` expected rms, the first one `first`, alternating in sign when
+ * `balanced`. `distinct` references. */
+static struct judged judge_errors(size_t n, double each, double first, bool balanced,
+                                  size_t distinct)
+{
+    struct rows r;
+    arena_reset(&arena);
+    rows_create(&r, &arena, n, 1);
+    for (size_t i = 0; i < n; i++) {
+        double spread = 0x1p-14, z = i ? each : first;
+        r.want[i] = 1.5 + 0x1p-11 * (double)(i % distinct);
+        r.kernel_bound[i] = 0x1p-8;
+        r.rms[i] = spread;
+        r.got[i] = (float)(r.want[i] + (balanced && i % 2 ? -z : z) * spread);
+    }
+    return judge_values("x", DT_F32, n, r.want, r.kernel_bound, r.rms, r.got);
+}
+
+START_TEST(limits_of_the_statistics)
+{
+    struct judged judged = judge_errors(100, 2.99, 2.99, true, 100);
+    ck_assert_int_eq(judged.verdict, VERDICT_PASS);
+    judged = judge_errors(100, 3.01, 3.01, true, 100);
+    ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
+    ck_assert_str_eq(judged.deciding_metric, "model_rms");
+    ck_assert_double_eq(judged.deciding_limit, 3);
+    judged = judge_errors(100, 2.49, 2.49, false, 100);
+    ck_assert_int_eq(judged.verdict, VERDICT_PASS);
+    judged = judge_errors(100, 2.51, 2.51, false, 100);
+    ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
+    ck_assert_str_eq(judged.deciding_metric, "model_bias");
+    double largest = sqrt(25 + 2 * log(100));
+    judged = judge_errors(100, 0.1, largest - 0.01, true, 100);
+    ck_assert_int_eq(judged.verdict, VERDICT_PASS);
+    judged = judge_errors(100, 0.1, largest + 0.01, true, 100);
+    ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
+    ck_assert_str_eq(judged.deciding_metric, "model_largest");
+}
+END_TEST
+
+/* What chance keeps the rms of n normal errors below, but for 10^-8. */
+static double rms_by_chance(double n)
+{
+    double x = log(1e8);
+    return sqrt(1 + 2 * sqrt(x / n) + 2 * x / n);
+}
+
+/* Fewer than 16: the limit of the rms grows as chance does, and the mean is not asked for. */
+START_TEST(limits_of_few_elements)
+{
+    for (size_t n = 1; n <= 16; n++) {
+        double most = n < 16 ? 3 * rms_by_chance((double)n) / rms_by_chance(16) : 2.5;
+        most = fmin(most, sqrt(25 + 2 * log((double)n))); /* no element is further off */
+        ck_assert_int_eq(judge_errors(n, most - 0.01, most - 0.01, false, n).verdict, VERDICT_PASS);
+        ck_assert_int_eq(judge_errors(n, most + 0.01, most + 0.01, false, n).verdict,
+                         VERDICT_ERROR);
+    }
+}
+END_TEST
+
+/* Equal references have equal errors: a thousand of ten kinds are ten errors. From 65 kinds on, all count. */
+START_TEST(equal_references_count_once)
+{
+    double most = 3 * rms_by_chance(10) / rms_by_chance(16);
+    ck_assert_int_eq(judge_errors(1000, most - 0.01, most - 0.01, false, 10).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_errors(1000, most + 0.01, most + 0.01, false, 10).verdict,
+                     VERDICT_ERROR);
+    ck_assert_int_eq(judge_errors(1000, 2.51, 2.51, false, 64).verdict, VERDICT_ERROR);
+    ck_assert_int_eq(judge_errors(1000, 2.49, 2.49, false, 65).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_errors(1000, 2.51, 2.51, false, 65).verdict, VERDICT_ERROR);
+}
+END_TEST
+
+/* Five rows whose elements share their row's error are five errors. */
+START_TEST(rows_may_share_an_error)
+{
+    struct error_statistics statistics;
+    struct error_summary summary;
+    error_statistics_open(&statistics, 500, 100);
+    for (int i = 0; i < 500; i++)
+        error_statistics_add(&statistics, 1 + 0x1p-20 * i, 2 + 0.1 * (i / 100));
+    error_statistics_close(&summary, &statistics);
+    ck_assert_double_eq(summary.independent, 5);
+    error_statistics_open(&statistics, 500, 100);
+    for (int i = 0; i < 500; i++)
+        error_statistics_add(&statistics, 1 + 0x1p-20 * i, i % 2 ? 2 : -2);
+    error_statistics_close(&summary, &statistics);
+    ck_assert_double_eq(summary.independent, 500);
+    ck_assert_double_eq(summary.rms, 2);
+    ck_assert_double_eq(summary.bias, 0);
+    /* One row shares with nobody. */
+    error_statistics_open(&statistics, 500, 500);
+    for (int i = 0; i < 500; i++) error_statistics_add(&statistics, 1 + 0x1p-20 * i, 2);
+    error_statistics_close(&summary, &statistics);
+    ck_assert_double_eq(summary.independent, 500);
+    ck_assert_double_eq(summary.bias, 2);
+}
+END_TEST
+
+/* n float16 results whose errors before the rounding were at least `least` expected rms. */
+static struct judged judge_intervals(size_t n, double least)
+{
+    struct rows r;
+    arena_reset(&arena);
+    rows_create(&r, &arena, n, 1);
+    for (size_t i = 0; i < n; i++) {
+        double unit = 0x1p-10, spread = unit / 256, number = 1 + unit * (double)(2 * i + 1);
+        r.got[i] = (float)number;
+        r.want[i] = number - unit / 2 - least * spread;
+        r.kernel_bound[i] = unit;
+        r.rms[i] = sqrt(spread * spread - 0x1p-46 / 12);
+    }
+    return judge_values("x", DT_F16, n, r.want, r.kernel_bound, r.rms, r.got);
+}
+
+/* By how many nats scales up to 1.5 fit worse than the best one: here it is the largest, 48. */
+static double nats_of(size_t n, double least)
+{
+    return (double)n * (log(beyond(least, 48)) - log(beyond(least, 1.5)));
+}
+
+START_TEST(limit_of_the_likelihood)
+{
+    double least[2];
+    for (int past = 0; past < 2; past++) {
+        double low = 0, high = 8;
+        for (int k = 0; k < 60; k++)
+            *(nats_of(20, (low + high) / 2) < (past ? 8.02 : 7.98) ? &low : &high) = (low + high) /
+                                                                                     2;
+        least[past] = low;
+    }
+    struct judged judged = judge_intervals(20, least[0]);
+    ck_assert_msg(judged.verdict == VERDICT_PASS, "%s", judged.cells[COLUMN_MESSAGE]);
+    judged = judge_intervals(20, least[1]);
+    ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
+    ck_assert_str_eq(judged.deciding_metric, "model_nats");
+    ck_assert_double_eq_tol(judged.deciding_value, 8.02, 0.01);
+}
+END_TEST
+
+/* What a format makes of element i, in units of the expected error: for the reference below. */
+static double shortening(size_t i, enum short_format format)
+{
+    return format == SHORT_HF32 ? sin(7. * (double)i + 1) : cos(3. * (double)i * (format + 1.));
+}
+
+static struct status shorten_test(double **values, struct reference *r, enum short_format format)
+{
+    *values = arena_allocate_array(&arena, r->n, sizeof **values);
+    for (size_t i = 0; *values && i < r->n; i++)
+        (*values)[i] = r->hi[i] + *(double *)r->shorten_context * shortening(i, format);
+    return status_ok();
+}
+
+/* n elements around 1, off by `share` of what HF32 makes and by `rest` times an error of another origin. */
+static struct judged judge_shortened(size_t n, double size, double share, double rest)
+{
+    struct api_case c = { .full_name = "Torch.x.0", .type = "Torch", .api = "x" };
+    struct judge_request request = {
+        .profile = strict, .c = &c, .bench_dtype = DT_F64, .input_dtype = DT_F32, .precision = 14
+    };
+    struct rows r;
+    struct tensor tensor;
+    struct value got = { .kind = VALUE_TENSOR };
+    struct judged judged;
+    arena_reset(&arena);
+    rows_create(&r, &arena, n, 1);
+    for (size_t i = 0; i < n; i++) {
+        r.want[i] = 1 + 0x1p-10 * (double)i;
+        r.kernel_bound[i] = 0x1p-12;
+        r.rms[i] = 0x1p-15;
+        r.got[i] = (float)(r.want[i] + share * size * shortening(i, SHORT_HF32) +
+                           rest * size * sin(5. * (double)i));
+    }
+    struct reference reference = { .dtype = DT_F32,
+                                   .rank = 1,
+                                   .shape = { (int64_t)n },
+                                   .n = n,
+                                   .hi = r.want,
+                                   .kernel_bound = r.kernel_bound,
+                                   .kernel_rms = r.rms,
+                                   .shorten = shorten_test,
+                                   .shorten_context = &size };
+    struct wanted wanted = { .reference = &reference };
+    ck_assert_int_eq(tensor_create(&tensor, &arena, DT_F32, 1, reference.shape).code, STATUS_OK);
+    dtype_from_float(tensor.data, DT_F32, r.got, n);
+    got.tensor.tensor = &tensor;
+    ck_assert_int_eq(judge_output(&judged, &arena, &request, &wanted, &got).code, STATUS_OK);
+    return judged;
+}
+
+/* Errors twice as large as expected pass unless they are those of a format: a share in (0.5, 2) of it, and a
+ * correlation above 0.9, at which the rest is 0.48 as large. */
+START_TEST(signature_of_a_short_format)
+{
+    const double size = 3 * 0x1p-15; /* rms of the sine: 2.1 expected errors */
+    struct judged judged = judge_shortened(400, size, 1, 0);
+    ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
+    ck_assert_str_eq(judged.deciding_metric, "model_signature");
+    ck_assert_str_eq(judged.signature, "HF32 (11 fraction bits)");
+    ck_assert_int_eq(judge_shortened(400, size, 1, 0.47).verdict, VERDICT_ERROR);
+    ck_assert_int_eq(judge_shortened(400, size, 1, 0.50).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_shortened(400, 2 * size, 0.49, 0).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_shortened(400, 2 * size, 0.51, 0).verdict, VERDICT_ERROR);
+    ck_assert_int_eq(judge_shortened(15, size, 1, 0).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_shortened(400, size, 0, 1).verdict, VERDICT_PASS);
+    /* Below what the model expects nothing is looked for. */
+    ck_assert_int_eq(judge_shortened(400, size / 3, 1, 0).verdict, VERDICT_PASS);
+}
+END_TEST
+
+/* A profile with limits of its own in place of `strict`, until it is put back. */
+static struct profile *use_limits(const char *limits)
+{
+    char path[64];
+    snprintf(path, sizeof path, "strict_test_%d.json", (int)getpid());
+    FILE *file = fopen(path, "w");
+    fprintf(file, "{ \"overrides\": [ { \"limits\": { %s } } ] }", limits);
+    fclose(file);
+    struct profile *before = strict;
+    struct status status = profile_load(&strict, "strict", path, FILES_CHECKED);
+    remove(path);
+    ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
+    return before;
+}
+
+static void put_back(struct profile *before)
+{
+    profile_release(strict);
+    strict = before;
+}
+
+/* An element may be off by kernel_bound and half a unit, not more; without an rms the bound counts. */
+START_TEST(limit_of_an_element)
+{
+    double want[1] = { 1 }, kernel_bound[1] = { 10 * 0x1p-23 }, rms[1] = { 10 * 0x1p-23 };
+    float got[1] = { 1 + 10 * 0x1p-23f };
+    arena_reset(&arena);
+    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, kernel_bound, rms, got).verdict,
+                     VERDICT_PASS);
+    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, kernel_bound, NULL, got).verdict,
+                     VERDICT_PASS);
+    got[0] = 1 + 11 * 0x1p-23f;
+    struct judged judged = judge_values("x", DT_F32, 1, want, kernel_bound, rms, got);
+    ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
+    ck_assert_str_eq(judged.deciding_metric, "model_worst");
+    ck_assert_double_eq_tol(judged.deciding_value, 11 / 10.5, 1e-15);
+    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, kernel_bound, NULL, got).verdict,
+                     VERDICT_ERROR);
+}
+END_TEST
+
+/* Half precision: results that rounding the reference does not give, against the chance of each. 400
+ * elements 4 expected rms from a boundary: each has a chance of 2.3 %, twice the number and 6 deviations are
+ * allowed. */
+START_TEST(limit_of_flips)
+{
+    double allowed = 2 * 400 * beyond(4, 2);
+    size_t most = (size_t)(allowed + 6 * sqrt(allowed) + 6);
+    struct profile *before = use_limits("\"model_nats\": null");
+    for (size_t past = 0; past < 2; past++) {
+        struct rows r;
+        arena_reset(&arena);
+        rows_create(&r, &arena, 400, 1);
+        for (size_t i = 0; i < 400; i++) {
+            double unit = 0x1p-10, spread = unit * 0x1p-6, number = 1 + unit * (double)(2 * i);
+            r.want[i] = number + unit / 2 - 4 * spread;
+            r.kernel_bound[i] = unit * 0.25;
+            r.rms[i] = sqrt(spread * spread - 0x1p-46 / 12);
+            r.got[i] = (float)(number + (i < most + past ? unit : 0));
+        }
+        struct judged judged = judge_values("x", DT_F16, 400, r.want, r.kernel_bound, r.rms, r.got);
+        ck_assert_msg(judged.verdict == (past ? VERDICT_ERROR : VERDICT_PASS), "%s",
+                      judged.cells[COLUMN_MESSAGE]);
+        if (past) ck_assert_str_eq(judged.deciding_metric, "model_flips");
+    }
+    put_back(before);
+}
+END_TEST
+
+/* ---- kernels that round between their steps ------------------------------------------------- */
+
+/* A user may raise the limit of the worst element. */
+START_TEST(limits_may_be_raised)
+{
+    struct profile *before = use_limits("\"model_worst\": 3");
+    double want[1] = { 1 }, kernel_bound[1] = { 10 * 0x1p-23 };
+    float got[1] = { 1 + 11 * 0x1p-23f };
+    arena_reset(&arena);
+    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, kernel_bound, NULL, got).verdict,
+                     VERDICT_PASS);
+    got[0] = 1 + 40 * 0x1p-23f;
+    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, kernel_bound, NULL, got).verdict,
+                     VERDICT_ERROR);
+    put_back(before);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("strict_limits");
+    TCase *tcase = tcase_create("strict_limits");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, limits_of_the_statistics);
+    tcase_add_test(tcase, limits_of_few_elements);
+    tcase_add_test(tcase, equal_references_count_once);
+    tcase_add_test(tcase, rows_may_share_an_error);
+    tcase_add_test(tcase, limit_of_the_likelihood);
+    tcase_add_test(tcase, signature_of_a_short_format);
+    tcase_add_test(tcase, limit_of_an_element);
+    tcase_add_test(tcase, limit_of_flips);
+    tcase_add_test(tcase, limits_may_be_raised);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "compare/dumps/dump_reader.h"
 #include "compare/dumps/layer_mapping.h"
 #include "core/memory.h"
 #include "graph/merge.h"

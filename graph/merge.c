@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/dumps/dump_reader.h"
 #include "core/memory.h"
 #include "graph/merge_pipeline.h"
 #include "graph/merge_tensor.h"

@@ -7,6 +7,7 @@
 
 #include "compare/dumps/backward_numbers.h"
 #include "compare/dumps/call_pairing.h"
+#include "compare/dumps/dump_reader.h"
 #include "compare/dumps/judge.h"
 #include "core/file.h"
 #include "core/memory.h"

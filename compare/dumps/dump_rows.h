@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/file.h"
 #include "core/status.h"
 #include "core/text_table.h"
 #include "formats/csv.h"
@@ -113,20 +112,6 @@ struct dump_rows {
 };
 #define PLACE_NONE UINT64_MAX
 
-/* Read a dump.
- *
- *   out     end with dump_rows_close; empty on failure
- *   path    ends in dump.json or debug.json
- *   errors  STATUS_BAD_INPUT that names the file and the place: no JSON, no object, no or an unknown
- *           task, data missing or no object, a framework that cannot be told
- *
- * An entry that is no object has no rows. */
-struct status dump_rows_open(struct dump_rows *out, const char *path,
-                             struct file_policy file_policy);
-
-/* The same from a text in memory, which is not needed afterwards; `name` stands for it in messages. */
-struct status dump_rows_read(struct dump_rows *out, const char *name, const char *text,
-                             size_t bytes);
 void dump_rows_close(struct dump_rows *dump);
 
 const char *dump_entry_name(const struct dump_rows *dump, uint32_t entry, size_t *length);

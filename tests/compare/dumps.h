@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compare/dumps/comparison.h"
+#include "compare/dumps/dump_reader.h"
 #include "support/scratch.h"
 #include "support/suite.h"
 

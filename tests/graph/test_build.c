@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compare/dumps/dump_reader.h"
 #include "core/memory.h"
 #include "graph/build.h"
 #include "graph/side.h"

@@ -1,5 +1,5 @@
 /* dump.json as rows: names, order, cells of what is no tensor, rejected rows, unusable files. */
-#include "compare/dumps/dump_rows.h"
+#include "compare/dumps/dump_reader.h"
 
 #include "compare/dumps.h"
 
@@ -239,8 +239,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("dump_rows");
-    TCase *tests = tcase_create("dump_rows");
+    Suite *suite = suite_create("dump_reader");
+    TCase *tests = tcase_create("dump_reader");
     tcase_add_test(tests, nested_names);
     tcase_add_test(tests, order_of_sections);
     tcase_add_test(tests, whole_entries);

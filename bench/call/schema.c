@@ -264,9 +264,20 @@ static bool is_ignored(const char *keyword)
     return false;
 }
 
-static struct status misfit(const struct parameter *p)
+/* What the recorder could not encode, in the value or first in its list; or NULL. */
+static const char *unrecorded(const struct value *v)
 {
-    return status_error(STATUS_SKIP, "argument '%s' is not of the type the API takes", p->name);
+    if (v->kind == VALUE_UNSUPPORTED) return v->string;
+    for (size_t i = 0; value_is_sequence(v) && i < v->list.count; i++)
+        if (v->list.items[i].kind == VALUE_UNSUPPORTED) return v->list.items[i].string;
+    return NULL;
+}
+
+static struct status misfit(const struct parameter *p, const struct value *v)
+{
+    const char *what = unrecorded(v);
+    return status_error(STATUS_SKIP, "argument '%s' is not of the type the API takes%s%.120s",
+                        p->name, what ? ": it is recorded as " : "", what ? what : "");
 }
 
 static struct status bind_variadic(struct value *bound, const struct parameter *p,
@@ -284,7 +295,7 @@ static struct status bind_variadic(struct value *bound, const struct parameter *
         if (!bound->list.items) return status_no_memory(0);
         memcpy(bound->list.items, args->list.items + first, count * sizeof *bound->list.items);
     }
-    return value_fits(p, bound) ? status_ok() : misfit(p);
+    return value_fits(p, bound) ? status_ok() : misfit(p, bound);
 }
 
 static struct status bind_keywords(struct value *bound, bool *given, const struct schema *schema,
@@ -302,7 +313,7 @@ static struct status bind_keywords(struct value *bound, bool *given, const struc
             return status_error(STATUS_SKIP, "the API takes no argument '%s'", key);
         }
         if (given[i]) return status_error(STATUS_SKIP, "argument '%s' is given twice", key);
-        if (!value_fits(&schema->parameters[i], v)) return misfit(&schema->parameters[i]);
+        if (!value_fits(&schema->parameters[i], v)) return misfit(&schema->parameters[i], v);
         bound[i] = *v;
         given[i] = true;
     }
@@ -324,7 +335,7 @@ struct status schema_bind(struct value *bound, bool *given, const struct schema 
             position = count;
         } else {
             const struct value *v = &args->list.items[position++];
-            if (!value_fits(p, v)) return misfit(p);
+            if (!value_fits(p, v)) return misfit(p, v);
             bound[i] = *v;
         }
         given[i] = true;

@@ -55,11 +55,14 @@ static struct status flat_list(struct value *out, struct arena *arena, const str
     return status_ok();
 }
 
-/* A tensor whose elements are not in the dump cannot be judged. */
+/* What the recorder could not encode, and a tensor whose elements are not in the dump, cannot be judged. */
 static struct status check_stored(const struct value *list, const char *what)
 {
     for (size_t i = 0; i < list->list.count; i++) {
         const struct value *value = &list->list.items[i];
+        if (value->kind == VALUE_UNSUPPORTED)
+            return status_error(STATUS_SKIP, "The %s %zu of this call is recorded as %.120s.", what,
+                                i, value->string);
         if (value->kind == VALUE_TENSOR && !value->tensor.tensor)
             return status_error(STATUS_SKIP, "The dump does not store %s %zu of this call.", what,
                                 i);

@@ -23,6 +23,7 @@ stop_on_error=True, when the server says that training shall stop (`probe-ut ser
 """
 
 import collections
+import contextlib
 import ctypes
 import fnmatch
 import json
@@ -38,7 +39,7 @@ import time
 import zlib
 
 import torch
-from torch.overrides import TorchFunctionMode, resolve_name
+from torch.overrides import TorchFunctionMode, handle_torch_function, resolve_name
 
 __all__ = ["ProbeStop", "probe_stream"]
 
@@ -151,7 +152,8 @@ class Buffers:
     def take(self, size):
         stack = self.free.get(size)
         if not stack:
-            return torch.empty(size, dtype=torch.uint8)
+            with torch.inference_mode(False):  # or it could not be filled again outside of that
+                return torch.empty(size, dtype=torch.uint8, device="cpu")
         self.bytes -= size
         return stack.pop()
 
@@ -167,12 +169,66 @@ class Buffers:
 BUFFERS = Buffers()
 
 
-def typed(kind, value):
+def typed(kind, value=None):
     return json.dumps({"type": kind, "value": value})
 
 
 class Unrecordable(Exception):
-    pass
+    """The text says what it is; the server has it as the reason of a SKIP row."""
+
+
+class Tensors(list):
+    """The tensors of a record, and how many more it has, whose elements could not be taken."""
+
+    __slots__ = ("lacking",)
+
+    def __init__(self):
+        super().__init__()
+        self.lacking = 0
+
+    def count(self):
+        return len(self) + self.lacking
+
+    def forget(self, kept):
+        """All behind the first `kept`."""
+        BUFFERS.give(self[kept:])
+        del self[kept:]
+
+
+# Of tensors whose class computes with them itself, and may have no elements (FakeTensor) or several places for them (DTensor).
+PLAIN_DISPATCH = torch.Tensor.__torch_dispatch__
+IS_TRACING = torch._C._get_tracing_state
+
+
+def check_elements(tensor):
+    """Raise Unrecordable when the tensor has no elements that could be read."""
+    kind = type(tensor)
+    if kind is not torch.Tensor and kind.__torch_dispatch__ is not PLAIN_DISPATCH:
+        raise Unrecordable(f"a tensor of the class {kind.__module__}.{kind.__qualname__}")
+    if tensor.layout is not torch.strided:
+        raise Unrecordable(f"a tensor of {tensor.layout}")
+    if tensor.is_quantized:
+        raise Unrecordable(f"a quantized tensor of {tensor.dtype}")
+    if getattr(tensor, "is_nested", False):
+        raise Unrecordable("a nested tensor")
+    if not tensor.is_cpu:
+        check_device(tensor.device.type)
+    if IS_TRACING() is not None:
+        raise Unrecordable("a tensor that torch.jit traces")
+    try:
+        has_elements = tensor.data_ptr() != 0 or not tensor.numel()
+    except RuntimeError:  # inside of vmap or grad of functorch
+        has_elements = False
+    if not has_elements:
+        raise Unrecordable("a tensor without elements of its own")
+
+
+def check_device(device):
+    if device == "meta":
+        raise Unrecordable("a meta tensor, which has no elements")
+    is_capturing = getattr(getattr(torch, device, None), "is_current_stream_capturing", None)
+    if is_capturing and is_capturing():
+        raise Unrecordable("a tensor of a graph that is captured")
 
 
 def taken(tensor):
@@ -185,52 +241,114 @@ def taken(tensor):
         buffer = BUFFERS.take(size)
         buffer.view(tensor.dtype).view(tensor.shape).copy_(tensor)
         return size, buffer
-    if tensor.device.type != "cpu":
+    if not tensor.is_cpu:
         tensor = tensor.to("cpu")
     tensor = tensor.contiguous()
     return size, ctypes.string_at(tensor.data_ptr(), size) if size else b""
 
 
-def encoded(value, tensors):
-    """The value in the encoding of dumps; its tensors are taken and added to the list."""
-    if isinstance(value, torch.Tensor):
-        if value.layout is not torch.strided or value.is_quantized or value.device.type == "meta":
-            return typed(f"a tensor of {value.layout}", None)
-        text = tensor_text(value, len(tensors))
-        tensors.append(taken(value))
+FUNCTION_GUARD = getattr(torch._C, "DisableTorchFunction", contextlib.nullcontext)
+DISPATCH_GUARD = getattr(torch._C, "_DisableTorchDispatch", contextlib.nullcontext)
+
+
+def undisturbed(function, *args):
+    """Its result. No mode and no class of the user sees what it does with tensors."""
+    with FUNCTION_GUARD():
+        guard = DISPATCH_GUARD()
+        if hasattr(guard, "__enter__"):
+            with guard:
+                return function(*args)
+        try:  # of PyTorch 1.13: holds until it is gone
+            return function(*args)
+        finally:
+            del guard
+
+
+def encoded_tensor(tensor, tensors):
+    try:
+        check_elements(tensor)
+        text = tensor_text(tensor, len(tensors))
+        tensors.append(taken(tensor))
         return text
+    except Unrecordable as reason:
+        tensors.lacking += 1
+        return typed(str(reason))
+    except Exception as error:
+        tensors.lacking += 1
+        return typed(f"a tensor that could not be read ({type(error).__name__}: {str(error)[:100]})")
+
+
+def encoded_slice(value):
+    try:
+        return typed("slice", [None if part is None else int(part) for part in (value.start, value.stop, value.step)])
+    except Exception:
+        return typed("a slice whose parts are no numbers")
+
+
+def encoded_of_numpy(value, tensors):
+    """Arrays are tensors for what takes them: an index, say."""
+    numpy = sys.modules["numpy"]
+    if isinstance(value, numpy.generic) and type(value.item()) in (bool, int, float, str, complex):
+        return encoded(value.item(), tensors)
+    if isinstance(value, numpy.ndarray):
+        try:
+            return encoded_tensor(torch.from_numpy(value.copy()), tensors)
+        except TypeError:
+            pass
+    return typed(f"an object of numpy.{type(value).__qualname__}")
+
+
+SIMPLE = {
+    type(None): lambda value: "null",
+    bool: lambda value: "true" if value else "false",
+    int: lambda value: int.__repr__(value) if -1 << 63 <= value < 1 << 63 else typed("an integer beyond 64 bits"),
+    float: json.dumps,
+    str: json.dumps,
+    complex: lambda value: typed("a complex number"),
+    bytes: lambda value: typed("bytes"),
+    set: lambda value: typed("a set"),
+    frozenset: lambda value: typed("a set"),
+    slice: encoded_slice,
+    type(Ellipsis): lambda value: typed("ellipsis"),
+    torch.Size: lambda value: typed("torch.Size", [int(part) for part in value]),
+    torch.dtype: lambda value: typed("torch.dtype", str(value)),
+    torch.device: lambda value: typed("torch.device", str(value)),
+    torch.memory_format: lambda value: json.dumps({"type": "torch.memory_format", "format": str(value)}),
+}
+DEEPEST = 60  # of lists inside of lists; the server reads 64
+LONGEST_RANGE = 1 << 16
+
+
+def encoded(value, tensors, depth=0):
+    """The value in the encoding of dumps; its tensors are taken and added to the list. What has no form there is a
+    "type" that says what it is."""
+    if isinstance(value, torch.Tensor):
+        return encoded_tensor(value, tensors)
     kind = type(value)
-    if value is None:
-        return "null"
-    if kind is bool:
-        return "true" if value else "false"
-    if kind is int:
-        return int.__repr__(value)
-    if kind is float or kind is str:
-        return json.dumps(value)
-    if kind is torch.Size:
-        return typed("torch.Size", list(value))
-    if isinstance(value, (tuple, list)):
-        return "[" + ",".join([encoded(item, tensors) for item in value]) + "]"
+    simple = SIMPLE.get(kind)
+    if simple:
+        return simple(value)
+    if depth > DEEPEST:
+        return typed("a value inside of too many others")
+    if isinstance(value, (tuple, list)) or (kind is range and len(value) <= LONGEST_RANGE):
+        return "[" + ",".join([encoded(item, tensors, depth + 1) for item in value]) + "]"
     if isinstance(value, dict):
-        return "{" + ",".join([f"{json.dumps(str(key))}:{encoded(item, tensors)}" for key, item in value.items()]) + "}"
-    if value is Ellipsis:
-        return '{"type":"ellipsis"}'
-    if kind is slice:
-        parts = [None if part is None else int(part) for part in (value.start, value.stop, value.step)]
-        return typed("slice", parts)
-    if kind is torch.dtype:
-        return typed("torch.dtype", str(value))
-    if kind is torch.device:
-        return typed("torch.device", str(value))
-    if kind is torch.memory_format:
-        return json.dumps({"type": "torch.memory_format", "format": str(value)})
-    if isinstance(value, (bool, int, float, str)):  # of a class of their own
-        base = next(base for base in (bool, int, float, str) if isinstance(value, base))
-        return json.dumps(base(value))
-    if callable(getattr(value, "item", None)):  # a scalar of numpy
-        return json.dumps(value.item())
-    return typed(f"{kind.__module__}.{kind.__qualname__}", None)
+        return "{" + ",".join([f"{json.dumps(str(key))}:{encoded(item, tensors, depth + 1)}" for key, item in value.items()]) + "}"
+    if kind.__module__ == "numpy":
+        return encoded_of_numpy(value, tensors)
+    for base in (int, float, str):  # of a class of their own
+        if isinstance(value, base):
+            return SIMPLE[base](base(value))
+    return typed(f"an object of {kind.__module__}.{kind.__qualname__}")
+
+
+def has_tensor(value):
+    """Is there a tensor among the arguments, or in a list of them?"""
+    return isinstance(value, torch.Tensor) or (isinstance(value, (tuple, list)) and any(isinstance(item, torch.Tensor) for item in value))
+
+
+def unreadable(error):
+    return typed(f"values that could not be read ({type(error).__name__}: {str(error)[:100]})")
 
 
 # --- names ----------------------------------------------------------------------------------------------
@@ -652,6 +770,41 @@ class Mode(TorchFunctionMode):
         return self.probe.call(plan, func, args, kwargs)
 
 
+def sees_indexing():
+    """Does a mode see x[0]? That of PyTorch 1.13 sees only an index of several parts."""
+    seen = []
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    value = torch.zeros(1, device="cpu")
+    with Watch():
+        value[0]
+    return bool(seen)
+
+
+def show_indexing():
+    """Let modes see every x[...], until what is returned is called. Where there is no mode nothing changes."""
+    has_mode = getattr(torch._C, "_is_torch_function_mode_enabled", None)
+    if has_mode is None or "__getitem__" in vars(torch.Tensor) or sees_indexing():
+        return None
+    plain = torch.Tensor.__getitem__
+
+    def __getitem__(tensor, index):
+        if not has_mode():
+            return plain(tensor, index)
+        return handle_torch_function(__getitem__, (tensor,), tensor, index)
+
+    def restore():
+        if vars(torch.Tensor).get("__getitem__") is __getitem__:
+            del torch.Tensor.__getitem__
+
+    torch.Tensor.__getitem__ = __getitem__
+    return restore
+
+
 class probe_stream:
     """Record the calls inside a `with` and stream them to `address` ("host:port").
 
@@ -684,7 +837,7 @@ class probe_stream:
         self.plans, self.made_plans = {}, []
         self.table = {}
         self.said = set()
-        self.sender = self.mode = None
+        self.sender = self.mode = self.hide_indexing = None
         self.process = os.getpid()
         self.options = (address, token, tls, queue_bytes, spill, spill_bytes)
 
@@ -694,6 +847,7 @@ class probe_stream:
         if self.ranks is None or self.rank in self.ranks:
             try:
                 address, token, tls, queue_bytes, spill, spill_bytes = self.options
+                self.hide_indexing = show_indexing()
                 self.table = name_table()
                 self.sender = Sender(address, token, tls, self.rank, self.stop_on_error, queue_bytes, spill,
                                      spill_bytes, self.report)
@@ -708,6 +862,8 @@ class probe_stream:
     def __exit__(self, kind, error, trace):
         if self.mode:
             self.mode.__exit__(kind, error, trace)
+        if self.hide_indexing:
+            self.hide_indexing()
         if self.sender and os.getpid() == self.process:
             complete = self.sender.close(self.close_s if kind is None or kind is ProbeStop else min(self.close_s, 5.0))
             if not complete or self.dropped:
@@ -780,14 +936,15 @@ class probe_stream:
             self.left_out += any(isinstance(value, torch.Tensor) for value in args)
             return function(*args, **kwargs)
         began = time.perf_counter()
-        tensors, start = [], None
-        try:
-            start = f'{{"input_args":{encoded(args, tensors)},"input_kwargs":{encoded(kwargs, tensors)},"output":'
-        except Exception as error:
-            self.fail(plan, error)
+        tensors = Tensors()
+        start = undisturbed(self.start_of, args, kwargs, tensors)
         self.spent_s += time.perf_counter() - began
-        result = function(*args, **kwargs)
-        if start is None or not tensors:
+        try:
+            result = function(*args, **kwargs)
+        except BaseException:
+            tensors.forget(0)
+            raise
+        if not tensors.count():
             return result
         began = time.perf_counter()
         try:
@@ -799,12 +956,32 @@ class probe_stream:
             self.check_stop()
         return result
 
-    def record(self, plan, number, start, tensors, result, args):
+    def start_of(self, args, kwargs, tensors):
+        """The entry up to the results. Who trains sees nothing of what goes wrong here."""
+        try:
+            return f'{{"input_args":{encoded(args, tensors)},"input_kwargs":{encoded(kwargs, tensors)},"output":'
+        except Exception as error:
+            tensors.forget(0)
+            tensors.lacking += has_tensor(args) or has_tensor(tuple(kwargs.values()))
+            return f'{{"input_args":[{unreadable(error)}],"input_kwargs":{{}},"output":'
+
+    def end_of(self, results, tensors):
         inputs = len(tensors)
+        try:
+            return encoded(results, tensors)
+        except Exception as error:
+            tensors.forget(inputs)
+            tensors.lacking += has_tensor(results)
+            return f"[{unreadable(error)}]"
+
+    def record(self, plan, number, start, tensors, result, args):
+        inputs = tensors.count()
         if result is None and plan.name.endswith("__setitem__"):
             result = args[0]  # what it has altered
-        text = encoded(result if isinstance(result, tuple) and type(result) is not torch.Size else (result,), tensors)
-        if len(tensors) == inputs or os.getpid() != self.process:
+        results = result if isinstance(result, tuple) and type(result) is not torch.Size else (result,)
+        text = undisturbed(self.end_of, results, tensors)
+        if tensors.count() == inputs or os.getpid() != self.process:
+            tensors.forget(0)
             return
         item = Item(f"{plan.name}.{number}", f"{start}{text}}}", tensors, self.rank, self.step_number)
         self.waited_s += self.sender.put(item, self.wait_s - self.waited_s)

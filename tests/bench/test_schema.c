@@ -187,6 +187,40 @@ START_TEST(calls_bind_or_say_why_not)
 }
 END_TEST
 
+/* What the recorder could not encode is named. */
+START_TEST(what_was_not_recorded_is_named)
+{
+    static const struct {
+        const char *schema, *reason;
+        bool in_list;
+    } cases[] = {
+        { "(Tensor x)",
+          "argument 'x' is not of the type the API takes: it is recorded as a quantized tensor",
+          false },
+        { "(int[] x)",
+          "argument 'x' is not of the type the API takes: it is recorded as a quantized tensor",
+          true },
+        { "(Generator x)", NULL, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = { 0 };
+        struct schema *schema;
+        struct value lost = { .kind = VALUE_UNSUPPORTED, .string = "a quantized tensor" };
+        struct value items[2] = { { .kind = VALUE_INT }, lost }, bound[1];
+        if (cases[i].in_list)
+            lost = (struct value){ .kind = VALUE_LIST, .list = { .items = items, .count = 2 } };
+        struct value args = { .kind = VALUE_LIST, .list = { .items = &lost, .count = 1 } };
+        struct value kwargs = { .kind = VALUE_DICT };
+        bool given[1];
+        ck_assert(!schema_parse(&schema, &arena, cases[i].schema).code);
+        struct status st = schema_bind(bound, given, schema, &args, &kwargs, &arena);
+        ck_assert_int_eq(st.code, cases[i].reason ? STATUS_SKIP : STATUS_OK);
+        if (cases[i].reason) ck_assert_str_eq(st.text, cases[i].reason);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
 /* What is bound: the positional arguments, the keywords by any of their names, the defaults. */
 START_TEST(arguments_come_where_they_belong)
 {
@@ -257,6 +291,7 @@ int main(void)
     tcase_add_loop_test(tests, parameters_are_what_is_written, 0,
                         sizeof parameters / sizeof *parameters);
     tcase_add_loop_test(tests, calls_bind_or_say_why_not, 0, sizeof bindings / sizeof *bindings);
+    tcase_add_test(tests, what_was_not_recorded_is_named);
     tcase_add_test(tests, arguments_come_where_they_belong);
     tcase_add_test(tests, refused_memory_is_told);
     suite_add_tcase(suite, tests);

@@ -4,7 +4,9 @@
 Our own client, in PyTorch, against `probe-ut serve`: what is recorded and judged, and that training continues
 whatever happens to the server, the network and the disk.
 """
+import contextlib
 import csv
+import enum
 import glob
 import io
 import json
@@ -24,8 +26,11 @@ from contextlib import redirect_stderr
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../runner/devices"))
 
+import functorch  # noqa: E402
+import numpy  # noqa: E402
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
 import torch_stream  # noqa: E402
 from torch_stream import ProbeStop, probe_stream  # noqa: E402
@@ -130,6 +135,122 @@ def a_step(size=8):
     total = loss + torch.softmax(y, -1).sum()  # softmax, sum, add: 11
     total.backward()
     return total.item()
+
+
+class Wrapper(torch.Tensor):
+    """A tensor that computes by itself and has no elements."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        outer = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        outer.inner = inner
+        return outer
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return cls(func(*[value.inner if isinstance(value, cls) else value for value in args], **(kwargs or {})))
+
+
+class Watched(torch.Tensor):
+    """A tensor whose class sees what is done with it."""
+
+    seen = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append(getattr(func, "__name__", str(func)))
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+class Dimension(enum.IntEnum):
+    LAST = -1
+
+
+class Opaque:
+    """Says nothing of itself, loudly."""
+
+    def __float__(self):
+        raise AssertionError("nobody asked")
+
+    item = __float__
+
+
+def outcome(call):
+    """What a call comes to, and what classes of the user have seen of it."""
+    Watched.seen.clear()
+    try:
+        result = call()
+    except Exception as error:
+        return type(error).__name__
+    return type(result).__name__, getattr(result, "shape", None) if not getattr(result, "is_nested", False) else None, tuple(Watched.seen)
+
+
+def values_of_all_kinds():
+    """(call, None or a part of the reason why it is not judged)."""
+    generator = torch.Generator().manual_seed(3)
+    x, c, wide = torch.ones(5, 4), torch.full((40000,), 1 + 2j, dtype=torch.complex64), torch.ones(300, 300)
+    scales, zeros = torch.full((4,), 0.1), torch.zeros(4)
+    quantized = [torch.quantize_per_tensor(torch.ones(4, 4), 0.1, 10, torch.quint8),
+                 torch.quantize_per_tensor(torch.ones(4, 4), 0.1, 0, torch.qint8),
+                 torch.quantize_per_tensor(torch.ones(4, 4), 0.1, 0, torch.qint32),
+                 torch.quantize_per_channel(torch.ones(4, 4), scales, zeros, 0, torch.qint8)]
+    sparse, csr, blocked, nested = torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr(), torch.eye(3).to_mkldnn(), torch.nested.nested_tensor([torch.ones(2, 3)])
+    with FakeTensorMode():
+        fake = torch.ones(3, 3)
+        fake_wide = torch.ones(300, 300)
+    conjugated, square, watched = c.conj(), torch.ones(4, 4), x.as_subclass(Watched)
+    recursive = [torch.ones(2)]
+    recursive.append(recursive)
+    return [
+        *((lambda tensor=tensor: torch.clone(tensor), "a quantized tensor of") for tensor in quantized[:3]),
+        (lambda: torch.dequantize(quantized[3]), "no bench function"),
+        (lambda: F.relu(quantized[0]), "'input' is not of the type the API takes: it is recorded as a quantized tensor of torch.quint8"),
+        (lambda: torch.quantize_per_tensor(x, 0.1, 10, torch.quint8), "no bench function"),
+        (lambda: torch.quantize_per_channel(square, scales, zeros, 0, torch.qint8), "no bench function"),
+        (lambda: torch.add(sparse, sparse), "torch.sparse_coo"),
+        (lambda: torch.matmul(csr, torch.ones(3, 2)), "torch.sparse_csr"),
+        (lambda: F.relu(blocked), "torch._mkldnn"),
+        (lambda: torch.relu(nested), "a nested tensor"),
+        (lambda: torch.add(torch.empty(2, device="meta"), 1), "a meta tensor"),
+        (lambda: torch.exp(fake), "FakeTensor"),
+        (lambda: torch.mm(fake_wide, fake_wide), "FakeTensor"),
+        (lambda: torch.exp(torch._to_functional_tensor(x)), "without elements"),
+        (lambda: torch.exp(torch._to_functional_tensor(wide)), "without elements"),
+        (lambda: functorch.vmap(torch.exp)(x), "without elements"),
+        (lambda: functorch.grad(torch.sum)(x), "without elements"),
+        (lambda: torch.exp(Wrapper(x)), "Wrapper"),
+        (lambda: torch.exp(Wrapper(wide)), "Wrapper"),
+        (lambda: torch.exp(watched), None),
+        (lambda: torch.add(torch.ones(3, dtype=torch.complex32), 1), "torch.complex32"),
+        (lambda: torch.mul(x, 1 + 2j), "a complex number"),
+        (lambda: torch.mul(x, numpy.complex64(1j)), "a complex number"),
+        (lambda: torch.add(c, c, alpha=2j), "'alpha' is not of the type the API takes: it is recorded as a complex number"),
+        (lambda: F.pad(x, (1, 1), value=float("nan")), None),
+        (lambda: torch.mul(x, float("-inf")), None),
+        (lambda: torch.mul(x, 1 << 62), None),
+        (lambda: F.softmax(x, 0, 1 << 80), "an integer beyond 64 bits"),
+        (lambda: F.softmax(x, 0, Opaque()), "Opaque"),
+        (lambda: F.softmax(x, 0, {"a": {1}}), "not of the type the API takes"),
+        (lambda: F.softmax(x, 0, recursive), "not of the type the API takes"),
+        (lambda: torch.mul(x, numpy.float16(1.5)), None),
+        (lambda: torch.add(x, numpy.int64(3)), None),
+        (lambda: torch.sum(x, dim=Dimension.LAST), None),
+        (lambda: torch.sum(x, dtype=torch.float64), None),
+        (lambda: torch.reshape(x, torch.Size([4, 5])), None),
+        (lambda: torch.clone(x, memory_format=torch.preserve_format), None),
+        (lambda: torch.bernoulli(x, generator=generator), None),
+        (lambda: torch.div(x, 2, rounding_mode="floor"), None),
+        (lambda: F.linear(x, torch.nn.Parameter(torch.ones(3, 4)), None), None),
+        (lambda: torch.exp(x.T), None),
+        (lambda: torch.exp(c), None),
+        (lambda: torch.exp(conjugated), None),
+        (lambda: torch.exp(conjugated.imag), None),
+        (lambda: torch.exp(torch.ones(0, 5)), None),
+        (lambda: torch.exp(torch.tensor(2.0)), None),
+        (lambda: torch.no_grad()(torch.exp)(torch.ones(3, requires_grad=True)), None),
+        (lambda: torch.inference_mode()(torch.exp)(wide), None),
+        (lambda: F.triplet_margin_with_distance_loss(x, x, x, distance_function=torch.nn.PairwiseDistance()), "distance function"),
+    ]
 
 
 CALLS = ["Functional.linear.0", "Functional.gelu.0", "Tensor.add.0", "Tensor.mul_.0", "Tensor.__setitem__.0", "Tensor.__getitem__.0",
@@ -245,15 +366,80 @@ class Recording(unittest.TestCase):
             self.assertNotIn("Torch.bmm.0", names)
             self.assertEqual(len(names), probe.records)
 
-    def test_what_cannot_be_recorded_is_left_alone(self):
-        with Server() as server, Quiet():
-            with stream(server) as probe:
-                sparse = torch.eye(3).to_sparse()
-                torch.sparse.mm(sparse, torch.ones(3, 2))
-                torch.add(torch.ones(2, device="meta"), 1)
-                a_step()
+    def test_every_kind_of_value(self):
+        """Each call has one row: a pass, or SKIP with a reason that says what it was. Training has what it has without."""
+        calls = values_of_all_kinds()
+        bare = [outcome(call) for call, _ in calls]
+        with Server() as server:
+            with Quiet() as said, stream(server) as probe:
+                recorded = [outcome(call) for call, _ in calls]
             server.end()
-        self.assertGreaterEqual(probe.records, len(CALLS))
+            self.assertEqual((probe.records, probe.dropped), (len(calls), 0))
+            self.assertNotIn("probe_stream: ", str(said))  # PyTorch has warnings of its own
+            rows = server.rows()
+        self.assertEqual(recorded, bare)
+        self.assertEqual(len(rows), len(calls))
+        for row, (_, reason) in zip(rows, calls):
+            self.assertEqual(row[1], "SKIP" if reason else "pass", row)
+            self.assertIn(reason or "", row[-1], row)
+
+    def test_every_index_is_seen(self):
+        """Also those that the modes of PyTorch 1.13 do not see; and torch.Tensor is as before in the end."""
+        before = torch.Tensor.__getitem__
+        x, mask = torch.randn(5, 5), torch.ones(5, 5) > 0
+        indices = [0, None, True, slice(1, 3), slice(torch.tensor(1), numpy.int64(3)), mask, torch.tensor([1]), [0, 1], (0, 1), (..., 0),
+                   (slice(None), None, 2), range(3), numpy.array([0, 1])]
+        with Server() as server:
+            with stream(server) as probe:
+                with stream(server, ranks=()):
+                    x[0]
+                for index in indices:
+                    x[index]
+                torch.stack([x, x])  # does not index within what is recorded
+            server.end()
+            self.assertEqual(probe.records, len(indices) + 2)
+            self.assertEqual({row[1] for row in server.rows()}, {"pass"}, server.verdicts())
+            self.assertEqual(server.verdicts().keys(), {f"Tensor.__getitem__.{i}" for i in range(len(indices) + 1)} | {"Torch.stack.0"})
+        self.assertIs(torch.Tensor.__getitem__, before)
+
+    def test_memory_is_used_again_in_any_mode(self):
+        """Buffers for large tensors fit the next one, whatever modes they were made in."""
+        x = torch.randn(200, 200)
+        with Server() as server:
+            with Quiet() as said, stream(server, wait_s=60) as probe:
+                for mode in (torch.inference_mode, FakeTensorMode, contextlib.nullcontext, torch.inference_mode, contextlib.nullcontext):
+                    with mode():
+                        y = torch.ones(200, 200) if mode is FakeTensorMode else x
+                        for _ in range(3):
+                            torch.exp(y)
+                    while probe.sender.flying or probe.sender.waiting:
+                        time.sleep(0.01)
+            server.end()
+            self.assertEqual(str(said), "")
+            verdicts = [row[1] for row in server.rows()]
+            self.assertEqual(verdicts, 3 * ["pass"] + 3 * ["SKIP"] + 9 * ["pass"])
+
+    def test_a_result_without_elements_is_no_error(self):
+        x = torch.ones(3)
+        entry = f'{{"input_args":[{torch_stream.tensor_text(x, 0)}],"input_kwargs":{{}},"output":[{{"type":"a nested tensor"}}]}}'
+        item = torch_stream.Item("Torch.abs.0", entry, [torch_stream.taken(x)], 0, 0)
+        with Server() as server:
+            with stream(server) as probe:
+                probe.sender.put(item, 60)
+                torch.exp(x)
+            server.end()
+            row, _ = server.rows()
+            self.assertEqual(row[1], "SKIP")
+            self.assertIn("a nested tensor", row[-1])
+
+    def test_what_raises_is_not_recorded(self):
+        with Server() as server:
+            with stream(server) as probe:
+                with self.assertRaises(RuntimeError):
+                    torch.mm(torch.ones(2, 3), torch.ones(2, 3))
+                torch.exp(torch.ones(2))
+            server.end()
+            self.assertEqual(server.verdicts(), {"Torch.exp.0": "pass"})
 
 
 def certificates(place):

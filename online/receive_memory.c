@@ -122,6 +122,7 @@ void *receive_memory_reuse(struct receive_memory *memory, const void *holder, ui
     uint64_t capacity = capacity_of(bytes);
     void *body = NULL;
 
+    if (!is_large(bytes)) return NULL; /* its memory is released as that of a small one */
     pthread_mutex_lock(&memory->mutex);
     size_t i = memory->n_kept;
     while (i && memory->kept[i - 1].capacity != capacity) i--;

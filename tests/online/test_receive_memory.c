@@ -52,6 +52,20 @@ START_TEST(large_bodies_are_used_again)
 }
 END_TEST
 
+/* Not the memory of the smallest large one, whose capacity is the same when it is rounded up. */
+START_TEST(nearly_large_bodies_have_their_own)
+{
+    enum { LARGE = RECEIVE_MEMORY_LARGE_BYTES, NEARLY = LARGE - 64 };
+    void *large = new_body(&first, LARGE);
+
+    (void)receive_memory_give_body(&memory, large, LARGE, LARGE);
+    ck_assert_uint_eq(memory.n_kept, 1);
+    ck_assert_ptr_null(receive_memory_reuse(&memory, &first, NEARLY));
+    ck_assert_ptr_eq(receive_memory_reuse(&memory, &first, LARGE), large);
+    (void)receive_memory_give_body(&memory, large, LARGE, LARGE);
+}
+END_TEST
+
 /* What is kept makes room for what is taken. */
 START_TEST(no_more_than_twice_the_share)
 {
@@ -102,6 +116,7 @@ int main(void)
 
     tcase_add_checked_fixture(cases, start, finish);
     tcase_add_test(cases, large_bodies_are_used_again);
+    tcase_add_test(cases, nearly_large_bodies_have_their_own);
     tcase_add_test(cases, no_more_than_twice_the_share);
     tcase_add_test(cases, what_is_used_again_is_taken);
     suite_add_tcase(suite, cases);

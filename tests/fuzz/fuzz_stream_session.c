@@ -4,62 +4,9 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
-#include "core/memory.h"
+#include "fuzz/stream_store_double.h"
 #include "online/stream_session.h"
-
-enum { RECORD_LIMIT = 1 << 20 };
-
-/* ---- the store -------------------------------------------------------------------------- */
-
-struct stream_client {
-    uint64_t received;
-};
-struct stream_store {
-    struct stream_client client;
-    struct receive_memory *memory;
-};
-
-struct stream_client *stream_store_client(struct stream_store *store, const unsigned char *session)
-{
-    unsigned char copy[STREAM_SESSION_BYTES];
-    memcpy(copy, session, sizeof copy);
-    return copy[0] == 0xff ? NULL : &store->client; /* now and then there is no memory */
-}
-
-uint64_t stream_client_received(const struct stream_client *client) { return client->received; }
-
-const char *stream_client_session(const struct stream_client *client)
-{
-    (void)client;
-    return "00";
-}
-
-uint64_t stream_client_durable(struct stream_store *store, const struct stream_client *client)
-{
-    (void)store;
-    return client->received;
-}
-
-struct status stream_store_trouble(struct stream_store *store)
-{
-    return store->client.received % 5 == 4 ? status_error(STATUS_IO, "the disk is full")
-                                           : status_ok();
-}
-
-struct status stream_store_put(struct stream_store *store, struct stream_client *client, void *body,
-                               uint64_t bytes, uint64_t body_sum)
-{
-    assert(bytes <= RECORD_LIMIT);
-    assert(body_sum == stream_bulk_sum(0, body, (size_t)bytes));
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < bytes; i++) sum += ((unsigned char *)body)[i]; /* all of it is there */
-    if (sum % 251 == 250) return status_no_memory(bytes);
-    client->received++;
-    receive_memory_give_body(store->memory, body, bytes, bytes);
-    return status_ok();
-}
 
 /* ---- the connection --------------------------------------------------------------------- */
 
@@ -90,22 +37,6 @@ void connection_log(const struct connection *connection, const char *format, ...
 
 /* ---- the input -------------------------------------------------------------------------- */
 
-/* Set the checksums of the frames that are whole. */
-static void repair(unsigned char *bytes, size_t count)
-{
-    while (count >= STREAM_HEADER_BYTES) {
-        uint64_t body = stream_u64(bytes + 16), head = stream_u32(bytes + 32);
-        if (body > count - STREAM_HEADER_BYTES || head > body) return;
-        const unsigned char *at = bytes + STREAM_HEADER_BYTES;
-        stream_put_u64(bytes + 24, stream_bulk_sum(0, at + head, (size_t)(body - head)));
-        uLong crc = crc32(0, bytes, 36);
-        if (head) crc = crc32(crc, at, (uInt)head);
-        stream_put_u32(bytes + 36, (uint32_t)crc);
-        bytes += STREAM_HEADER_BYTES + body;
-        count -= STREAM_HEADER_BYTES + (size_t)body;
-    }
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (!size) return 0;
@@ -120,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!bytes) abort();
     memcpy(bytes, data + 1, size - 1);
-    if (data[0] & 16) repair(bytes, size - 1);
+    if (data[0] & 16) repair_stream_frames(bytes, size - 1);
     receive_memory_open(&memory, RECORD_LIMIT);
     const struct stream_options options = { .token = data[0] & 32 ? "secret" : NULL,
                                             .memory = &memory,

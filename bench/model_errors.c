@@ -9,10 +9,18 @@ static struct status failure_of_model(const struct tape *tape)
     return tape->status.code == STATUS_NO_MEMORY ? tape->status : status_ok();
 }
 
+/* Errors beyond this have overflowed on their way: those of a kernel in the type that it computes in, which is not that of
+ * a narrow result; rounded between the steps, in the result's. */
+static double largest_of(const struct tape *tape, enum dtype dtype)
+{
+    return dtype_info(tape->stage > 0 ? dtype : tape->wide ? DT_F64 : DT_F32)->largest;
+}
+
 struct status model_errors(double **errors, struct tape *tape, struct node *node,
                            const struct reference *r, struct arena *arena)
 {
     const struct dtype_info *info = dtype_info(r->dtype);
+    double most = largest_of(tape, r->dtype);
     size_t parts = dtype_is_complex(r->dtype) ? 2 : 1;
     bool computed_in_it = info->significand_bits == (tape->wide ? 53 : 24);
 
@@ -31,7 +39,7 @@ struct status model_errors(double **errors, struct tape *tape, struct node *node
             if (e > 0 && computed_in_it)
                 e = tape_is_typical(tape) ? sqrt(fmax(e * e - last * last / 3, 0))
                                           : fmax(e - last, 0);
-            out[i * parts + part] = e <= info->largest ? e : INFINITY;
+            out[i * parts + part] = e <= most ? e : INFINITY;
         }
     }
     *errors = out;

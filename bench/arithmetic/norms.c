@@ -46,11 +46,22 @@ VECTORIZED void line_squares_to_norms(double *norm, size_t lines, size_t length)
     }
 }
 
+/* The norm of a line whose squares are all 0, rounded up. */
+static double norm_of_tiny(const double *x, size_t length, size_t step)
+{
+    double most = 0;
+    for (size_t l = 0; l < length; l++) most = fmax(most, fabs(x[l * step]));
+    return most > 0 ? sqrt((double)length) * most * (1 + 4 * UNIT_ROUNDOFF) + 0x1p-1074 : 0;
+}
+
 void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down)
 {
     memset(norm, 0, lines * sizeof *norm);
     line_squares_add(norm, x, lines, length, down ? lines : length, down);
     line_squares_to_norms(norm, lines, length);
+    for (size_t i = 0; i < lines; i++)
+        if (norm[i] == 0)
+            norm[i] = norm_of_tiny(down ? x + i : x + i * length, length, down ? lines : 1);
 }
 
 VECTORIZED bool all_finite(const double *x, size_t n)

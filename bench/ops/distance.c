@@ -10,6 +10,7 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/cotangent.h"
+#include "bench/primitives/extremum.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
@@ -60,34 +61,13 @@ static void dist(struct call *call)
                       dtype_component(pair_dtype(call, "input", "other")));
 }
 
-/* In a model: which component is the largest is open between those that rounding may exchange. */
-static struct node *open_largest(struct tape *tape, struct node *largest, const struct node *size,
-                                 const struct node *most)
-{
-    size_t extent = most->n ? size->n / most->n : 0;
-    if (!tape_is_model(tape) || tape_failed(tape)) return largest;
-    struct node *out = node_alias(tape, largest, largest->dtype);
-    double *error = tape_allocate(tape, size->n, sizeof *error);
-    if (tape_failed(tape)) return largest;
-    for (size_t line = 0; line < most->n; line++) {
-        double reach = 4 * tape->unit * fabs(most->value[line]) + 4 * tape->tiny;
-        size_t near = 0;
-        for (size_t k = line * extent; k < (line + 1) * extent; k++)
-            near += size->value[k] >= most->value[line] - reach;
-        for (size_t k = line * extent; k < (line + 1) * extent; k++)
-            error[k] = near > 1 && size->value[k] >= most->value[line] - reach ? 1 : 0;
-    }
-    out->error = error;
-    return out;
-}
-
 /* Each of several largest components takes the whole cotangent. */
 static void largest_backward(struct tape *tape, struct node *node, struct node *cotangent,
                              const void *parameters)
 {
     struct node *d = node->inputs[1], *size = node_apply(tape, "abs", d);
     struct node *largest = node_to_real(tape, node_compare(tape, COMPARE_EQ, size, node));
-    largest = open_largest(tape, largest, size, node);
+    largest = node_model_extremum(tape, largest, size, node, false);
     (void)parameters;
     gradient_pass(tape, d, cotangent, node_multiply(tape, node_apply(tape, "sign", d), largest));
 }

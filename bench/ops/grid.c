@@ -340,15 +340,15 @@ static int64_t ties_choose(const struct ties *ties, const struct sampler *sample
     return flat;
 }
 
-/* The device's result where it has the value of another input that is as near. */
-static void settle_nearest(const struct sampler *sampler, int64_t **index, struct node *const *at)
+/* The device's result where it has the value of another input that is as near. Returns whether there is one. */
+static bool settle_nearest(const struct sampler *sampler, int64_t **index, struct node *const *at)
 {
     size_t n = sampler->batch * sampler->channels * sampler->points, plane = 1;
     struct node *device = call_device_numbers(sampler->call, 0, n);
-    if (!device) return;
+    if (!device) return false;
     const double *theirs = node_values(sampler->tape, device);
     const double *x = node_values(sampler->tape, sampler->x);
-    if (tape_failed(sampler->tape)) return;
+    if (tape_failed(sampler->tape)) return false;
     for (int d = 0; d < sampler->dims; d++) plane *= (size_t)sampler->size[d];
     for (size_t i = 0; i < sampler->batch * sampler->points; i++) {
         struct ties ties;
@@ -362,6 +362,33 @@ static void settle_nearest(const struct sampler *sampler, int64_t **index, struc
             (void)ties_choose(&ties, sampler, index, i, 0);
         }
     }
+    return true;
+}
+
+/* In a model: along a dimension where a place is half-way, either input may have all of the weight. */
+static struct node *open_nearest(const struct sampler *sampler, int64_t **index,
+                                 struct node *const *at)
+{
+    struct tape *tape = sampler->tape;
+    struct stencil stencil = { .taps = 2 };
+    bool any = false;
+    for (int d = 0; d < sampler->dims; d++)
+        for (int k = 0; k < 2; k++) {
+            struct node *weight = node_new_real(tape, DT_NONE, at[d]->rank, at[d]->shape);
+            stencil.weight[d][k] = weight;
+            stencil.index[d][k] = tape_allocate(tape, at[d]->n, sizeof(int64_t));
+            if (!node_need_errors(tape, weight) || tape_failed(tape)) return sampler->x;
+            for (size_t i = 0; i < at[d]->n; i++) {
+                struct ties ties;
+                ties_find(&ties, sampler, index, at, i);
+                bool open = ties.open >> d & 1;
+                any |= open;
+                weight->value[i] = k == 0;
+                weight->error[i] = open;
+                stencil.index[d][k][i] = ties.side[d][k];
+            }
+        }
+    return any ? weighted_sum(sampler, &stencil) : gathered(sampler, index);
 }
 
 static struct node *nearest(const struct sampler *sampler)
@@ -381,8 +408,9 @@ static struct node *nearest(const struct sampler *sampler)
         struct node *none = node_scale(tape, places(sampler, d), 0);
         zero = zero ? node_add(tape, zero, none) : none;
     }
-    settle_nearest(sampler, index, at);
-    struct node *y = gathered(sampler, index);
+    bool settled = settle_nearest(sampler, index, at);
+    struct node *y = tape_is_model(tape) && !settled ? open_nearest(sampler, index, at)
+                                                     : gathered(sampler, index);
     /* The grid's gradient is zero, not absent. */
     return sampler->grid->tracked
                ? node_straight_through(tape, y, node_add(tape, y, over_channels(sampler, zero)))

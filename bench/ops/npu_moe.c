@@ -90,18 +90,42 @@ static double group_value(const double *x, int64_t width, int64_t n)
     return sum;
 }
 
-/* x (rows, experts) with -inf for the experts of groups that are not among the `kept` best ones of their row. */
-static struct node *best_groups(struct tape *tape, struct node *x, int64_t groups, int64_t kept,
-                                int64_t n)
+/* How a gate chooses: k experts of the `kept` best of `groups` groups, whose values are sums of their `n` largest. The
+ * scores of a float kernel are off by up to `roundings` units of the largest. */
+struct choice {
+    int64_t k, groups, kept, n;
+    double roundings;
+};
+
+/* By how much two values of a row that a kernel compares may have to differ, each being off. */
+static double slack_of(const struct choice *choice, const double *row, int64_t experts)
 {
+    double most = 0;
+    for (int64_t i = 0; i < experts; i++)
+        if (isfinite(row[i])) most = fmax(most, fabs(row[i]));
+    return 2 * choice->roundings * 0x1p-24 * most;
+}
+
+/* x (rows, experts) with -inf for the experts of groups that are not among the kept best ones of their row. Where rounding may
+ * exchange two groups, those are kept that `theirs` (or NULL) chose from. */
+static struct node *best_groups(struct tape *tape, struct node *x, const struct choice *choice,
+                                const struct node *theirs)
+{
+    int64_t groups = choice->groups, kept = choice->kept;
     int64_t experts = x->shape[1], width = experts / groups;
     const double *value = node_values(tape, x);
     struct node *y = node_new_real(tape, x->dtype, 2, x->shape);
     double *of_group = tape_allocate(tape, (size_t)groups, sizeof *of_group);
     if (tape_failed(tape)) return x;
     for (int64_t row = 0; row < x->shape[0]; row++) {
-        for (int64_t g = 0; g < groups; g++)
-            of_group[g] = group_value(value + row * experts + g * width, width, n);
+        const double *own = value + row * experts;
+        double slack = (double)choice->n * slack_of(choice, own, experts);
+        for (int64_t g = 0; g < groups; g++) {
+            bool chosen = false;
+            for (int64_t k = 0; theirs && k < choice->k; k++)
+                chosen |= theirs->integer[row * choice->k + k] / width == g;
+            of_group[g] = group_value(own + g * width, width, choice->n) + (chosen ? slack : 0);
+        }
         for (int64_t g = 0; g < groups; g++) {
             int64_t better = 0;
             for (int64_t h = 0; h < groups; h++)
@@ -115,10 +139,23 @@ static struct node *best_groups(struct tape *tape, struct node *x, int64_t group
     return y;
 }
 
-/* How a gate chooses: k experts of the `kept` best of `groups` groups, whose values are sums of their `n` largest. */
-struct choice {
-    int64_t k, groups, kept, n;
-};
+/* Is each of their experts as good as ours at its place, but for rounding? */
+static bool is_as_good(struct tape *tape, const struct choice *choice, struct node *ranks,
+                       const struct node *own, const struct node *theirs)
+{
+    int64_t experts = ranks->shape[1];
+    const double *value = node_values(tape, ranks);
+    if (tape_failed(tape) || !positions_are_distinct(tape, theirs, 1, (size_t)experts))
+        return false;
+    for (size_t i = 0; i < own->n; i++) {
+        const double *row = value + (int64_t)i / choice->k * experts;
+        if (own->integer[i] == theirs->integer[i]) continue;
+        if (!(fabs(row[own->integer[i]] - row[theirs->integer[i]]) <=
+              slack_of(choice, row, experts)))
+            return false;
+    }
+    return true;
+}
 
 /* The k best experts of each row of `scores` by `ranks`, (rows, experts): their scores divided by the sum plus eps if
  * `norm`, times scale; and which they are. */
@@ -136,19 +173,22 @@ static void return_choice(struct call *call, struct node *scores, struct node *r
                       (long long)(scores->rank == 2 ? scores->shape[1] : 0),
                       (long long)choice->groups, (long long)choice->k))
         return;
-    if (choice->groups > 1)
-        ranks = best_groups(tape, ranks, choice->groups, choice->kept, choice->n);
+    int64_t shape[2] = { scores->shape[0], choice->k };
+    struct node *theirs = call_device_integers(call, 1, node_new_integer(tape, DT_I32, 2, shape));
+    if (tape_failed(tape)) return;
+    if (choice->groups > 1) ranks = best_groups(tape, ranks, choice, theirs);
     struct node *own = node_slice(tape, sort_positions(tape, ranks, 1, true), 1, 0, choice->k, 1);
     if (tape_failed(tape)) return;
-    struct node *theirs = call_device_integers(call, 1, own), *index = own;
-    if (theirs && positions_tie(ranks, 1, own, theirs) &&
-        positions_are_distinct(tape, theirs, 1, (size_t)scores->shape[1]))
-        index = theirs;
+    struct node *index = theirs && is_as_good(tape, choice, ranks, own, theirs) ? theirs : own;
     struct node *y = node_take_along(tape, scores, 1, index);
     if (norm) y = node_divide(tape, y, node_offset(tape, node_sum(tape, y, 2, true), eps));
     call_return_typed(call, node_scale(tape, y, scale), dtype);
     call_return_typed(call, index, DT_I32);
 }
+
+/* A sigmoid is good to 4 ulp, of the exponentials of a softmax the arguments are rounded, too, at most 88 of them, and n are
+ * summed; a bias is one more rounding. */
+static double score_roundings(bool sigmoid, int64_t n) { return sigmoid ? 10 : 100 + (double)n; }
 
 /* norm_type: 0 softmax, 1 sigmoid. A bias decides the choice and is no part of the result. */
 static void gating_top_k(struct call *call)
@@ -165,7 +205,8 @@ static void gating_top_k(struct call *call)
     struct node *scores = kind ? node_apply(tape, "sigmoid", x) : node_softmax(tape, x, 1);
     struct node *ranks = bias ? node_add(tape, scores, bias) : scores;
     struct choice choice = { call_int(call, "k"), call_int(call, "group_count"),
-                             call_int(call, "k_group"), mode ? 2 : 1 };
+                             call_int(call, "k_group"), mode ? 2 : 1,
+                             score_roundings(kind == 1, x->shape[1]) };
     return_choice(call, scores, ranks, &choice, kind == 1 || renorm, call_real(call, "eps"),
                   call_real(call, "routed_scaling_factor"), x->dtype);
     if (call_bool(call, "out_flag")) call_return_typed(call, scores, DT_F32);
@@ -183,7 +224,8 @@ static void fused_add_topk_div(struct call *call)
         return;
     struct node *scores = node_apply(tape, "sigmoid", x);
     struct choice choice = { call_int(call, "k"), call_int(call, "group_num"),
-                             call_int(call, "group_topk"), call_int(call, "n") };
+                             call_int(call, "group_topk"), call_int(call, "n"),
+                             score_roundings(true, x->shape[1]) };
     return_choice(call, scores, node_add(tape, scores, added), &choice, call_bool(call, "is_norm"),
                   0, call_real(call, "scale"), DT_F32);
 }

@@ -275,7 +275,9 @@ static void root_backward(struct tape *tape, struct node *node, struct node *cot
         (void)node_values(tape, node);
         for (size_t i = 0; i < node->n && !tape_failed(tape); i++) {
             double error = node_error(node, i);
-            steep->value[i] = error > 0 ? fmin(LESS / error, 0x1p100) : 0;
+            bool underflows = tape->wide &&
+                              error < 0x1p-500; /* a root of what double has no number for */
+            steep->value[i] = error > 0 ? underflows ? INFINITY : fmin(LESS / error, 0x1p100) : 0;
         }
         zero = node_model_error(tape, none, steep, 1 / tape->unit);
     }

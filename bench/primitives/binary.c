@@ -336,6 +336,20 @@ VECTORIZED static void round_block(double *z, size_t count)
     for (size_t i = 0; i < count; i++) z[i] = (float)z[i];
 }
 
+/* A quotient is infinite where its divisor is 0, but only if the divisor is exact, up to the underflow that every bound
+ * allows for: of what is divided by a 0 with a bound nothing is known. */
+static void open_quotients(const struct binary_context *c, double *z, double *bound, size_t count,
+                           const struct operand_block *a, const struct operand_block *b)
+{
+    double nothing = 16 * c->tiny + 0x1p-1040;
+    for (size_t i = 0; i < count; i++) {
+        if (!isinf(z[i]) || b->value[i] != 0 || b->error[i] <= nothing || isinf(a->value[i]))
+            continue;
+        z[i] = 0;
+        bound[i] = INFINITY;
+    }
+}
+
 static value_row *row_of(char operation);
 
 static void elements_row(void *context, size_t out, size_t count, const size_t *offset,
@@ -358,6 +372,7 @@ static void elements_row(void *context, size_t out, size_t count, const size_t *
         else
             (c->independent ? spread_block : bound_block)(c, bound, z, n, a.value, a.error, b.value,
                                                           b.error);
+        if (c->operation == '/') open_quotients(c, z, bound, n, &a, &b);
     }
 }
 

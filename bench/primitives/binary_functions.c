@@ -455,16 +455,30 @@ PARTIALS(d_divide)
     (void)a;
 }
 
+/* Is `moved` b + by without a rounding, in double or in float? */
+static bool is_exact_shift(double b, double moved, double by, bool single)
+{
+    return moved - by == b && fabs(b) < 0x1p52 && (!single || (float)moved == moved);
+}
+
 /* b + by, without the bound of a rounding where there is none: a power of a negative number exists
  * only for exact whole exponents. */
 static struct node *shifted(struct tape *tape, struct node *b, double by)
 {
     struct node *sum = node_offset(tape, node_detach(tape, b), by);
     const double *value = node_values(tape, b), *moved = node_values(tape, sum);
-    bool exact = node_is_exact(b) && !tape_failed(tape);
-    for (size_t i = 0; exact && i < b->n; i++)
-        exact = moved[i] - by == value[i] && fabs(value[i]) < 0x1p52;
-    return exact ? node_detach(tape, sum) : sum;
+    bool single = tape_is_model(tape) && !tape->wide;
+    size_t rounded = 0;
+    if (!node_is_exact(b) || tape_failed(tape)) return sum;
+    for (size_t i = 0; i < b->n; i++) rounded += !is_exact_shift(value[i], moved[i], by, single);
+    if (rounded == 0) return node_detach(tape, sum);
+    struct node *out = node_alias(tape, sum, sum->dtype);
+    double *error = tape_allocate(tape, b->n, sizeof *error);
+    if (tape_failed(tape)) return sum;
+    for (size_t i = 0; i < b->n; i++)
+        error[i] = is_exact_shift(value[i], moved[i], by, single) ? 0 : node_error(sum, i);
+    out->error = error;
+    return out;
 }
 
 /* b a^(b-1), zero where b is zero; a^b ln a, zero where a is 0 and b >= 0. */

@@ -42,6 +42,45 @@ struct node *node_arg_extremum(struct tape *tape, struct node *x, int dim, int s
     return node;
 }
 
+/* Which lines of x an element of y, the extremum over `dims` that are kept, belongs to: its index for element i of x. */
+static size_t extremum_line(const struct node *x, const struct node *y, size_t i)
+{
+    size_t index = 0, step = 1;
+    for (int d = x->rank; d-- > 0;) {
+        size_t extent = (size_t)x->shape[d], at = i % extent;
+        i /= extent;
+        if (y->shape[d] == 1) continue;
+        index += at * step;
+        step *= extent;
+    }
+    return index;
+}
+
+struct node *node_model_extremum(struct tape *tape, struct node *share, struct node *x,
+                                 struct node *y, bool divided)
+{
+    if (!tape_is_model(tape) || tape_failed(tape) || node_is_exact(x)) return share;
+    const double *size = node_values(tape, x), *most = node_values(tape, y);
+    (void)node_values(tape, share);
+    struct node *out = node_alias(tape, share, share->dtype);
+    double *error = tape_allocate(tape, x->n, sizeof *error);
+    size_t *near = tape_allocate(tape, y->n, sizeof *near);
+    if (tape_failed(tape) || share->n != x->n) return share;
+    memset(near, 0, y->n * sizeof *near);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < x->n; i++) {
+            size_t line = extremum_line(x, y, i);
+            double whole = divided ? (double)near[line] : 1;
+            /* The worst of the errors, whichever of the two models asks: a jump has no mean. */
+            double reach = 4 * (node_error(x, i) + node_error(y, line));
+            bool is_near = fabs(size[i] - most[line]) <= reach;
+            if (pass == 0) near[line] += is_near;
+            else error[i] = is_near && near[line] > 1 ? whole : node_error(share, i);
+        }
+    out->error = error;
+    return out;
+}
+
 /* c / (number of equal ones) where x equals the result. */
 static void extremum_backward(struct tape *tape, struct node *node, struct node *cotangent,
                               const void *parameters)
@@ -50,7 +89,8 @@ static void extremum_backward(struct tape *tape, struct node *node, struct node 
     struct node *x = node->inputs[1];
     struct node *same = node_to_real(tape, node_compare(tape, COMPARE_EQ, x, node));
     struct node *count = node_sum(tape, same, *dims, true);
-    gradient_pass(tape, x, node_divide(tape, cotangent, count), same);
+    gradient_pass(tape, x, node_divide(tape, cotangent, count),
+                  node_model_extremum(tape, same, x, node, true));
 }
 
 /* The extremum along one dimension after the other, dims kept. */

@@ -334,7 +334,7 @@ static double exponential(const struct tape *tape, double *error, double d, doub
 {
     double y = tape_round(tape, scalar_exp(tape_round(tape, d)));
     double argument = tape_join(tape, e, tape->unit * fabs(d));
-    double carried = argument < 0.5 ? 1.3 * argument : INFINITY;
+    double carried = expm1(argument);
     *error = y * tape_join(tape, function_cost(tape) * tape->unit, carried) + tape->tiny;
     return y;
 }
@@ -387,6 +387,19 @@ struct scaled_sum {
     double y, stepped; /* in a model: the last value, and its error by another formula */
 };
 
+/* Kernels that add to the logarithm, y = max + log(1 + exp(-d)), round y at every step, by no more than what is added,
+ * since the maximum is a float; what an earlier y was off by counts by its share of the sum. */
+static void add_stepped(const struct tape *tape, struct scaled_sum *r, double x)
+{
+    double y = r->m + scalar_log(r->sum), before = r->stepped * exp(fmin(r->y - y, 0));
+    double added = log1p(exp(-fabs(x - r->y)));
+    double share = tape_is_typical(tape) ? 0.25 : 1, own = tape_is_typical(tape) ? 0.6 : 1;
+    double rounding = fmin(tape->unit * own * fabs(y), added),
+           function = fmin(tape->unit * share * 4, added);
+    r->stepped = tape_join(tape, before, tape_join(tape, rounding, function));
+    r->y = y;
+}
+
 static void add_term(const struct tape *tape, struct scaled_sum *r, double x, double e)
 {
     double other, term = exponential(tape, &other, -fabs(x - r->m), 0), shrunk = 1;
@@ -411,12 +424,7 @@ static void add_term(const struct tape *tape, struct scaled_sum *r, double x, do
         tape_join(tape, r->error,
                   tape_is_model(tape) ? tape->unit * r->sum : 2 * UNIT_ROUNDOFF * fabs(r->low));
     if (!tape_is_model(tape)) return;
-    /* Kernels that add to the logarithm, y = max + log(1 + exp(-d)), round y at every step; what an earlier y
-     * was off by counts by its share of the sum. */
-    double y = r->m + scalar_log(r->sum), before = r->stepped * exp(fmin(r->y - y, 0));
-    double share = tape_is_typical(tape) ? 0.25 : 1, own = tape_is_typical(tape) ? 0.6 : 1;
-    r->stepped = tape_join(tape, before, tape->unit * tape_join(tape, own * fabs(y), share * 4));
-    r->y = y;
+    add_stepped(tape, r, x);
 }
 
 struct node *node_cumulative_logsumexp(struct tape *tape, struct node *x, int dim)

@@ -123,6 +123,21 @@ static void squares_evaluate(struct tape *tape, struct node *node, const struct 
     node->relative = relative;
 }
 
+/* What squares and shares lose that underflow: nothing where all elements are equal. */
+static double underflowed(const struct node *x, size_t start, size_t n, double squares)
+{
+    double buffer[BLOCK], first;
+    if (squares > 0x1p-900) return 0;
+    for (size_t at = 0; at < n; at += BLOCK) {
+        size_t count = n - at < BLOCK ? n - at : BLOCK;
+        const double *e = node_block(x, start + at, count, buffer);
+        if (at == 0) first = e[0];
+        for (size_t k = 0; k < count; k++)
+            if (e[k] != first) return 4 * (double)n * 0x1p-1074;
+    }
+    return 0;
+}
+
 static void deviations_evaluate(struct tape *tape, struct node *node, const struct node *x,
                                 const struct lines *l)
 {
@@ -137,7 +152,8 @@ static void deviations_evaluate(struct tape *tape, struct node *node, const stru
         double y = s - t * (t / (double)l->extent);
         node->value[line] = y < 0 ? 0
                                   : y; /* the exact one is not negative, so this is nearer to it */
-        node->error[line] = isfinite(y) ? growth * s : 0;
+        double lost = underflowed(x, start, l->extent, s);
+        node->error[line] = isfinite(y) ? growth * s + lost : 0;
     }
 }
 

@@ -82,8 +82,8 @@ static double at_crossing(double x, double y) { return (void)x, (void)y, 6; }
 static double at_pole_and_zero(double x, double y) { return (void)x, (void)y, 16; }
 /* The angle pi x is rounded. */
 static double of_angle(double x, double y) { return (void)y, 6 + 4 * fmin(fabs(x), 0x1p24); }
-/* Newton's method on erf: (erf(y) - x) / erf'(y). */
-static double by_newton(double x, double y) { return (void)x, 2 * fmin(exp(y * y), 0x1p24); }
+/* Newton's method on erf: (erf(y) - x) / erf'(y), where erf(y) is rounded as x is. */
+static double by_newton(double x, double y) { return 2 * fabs(x) * fmin(exp(y * y), 0x1p24); }
 /* exp(|x|) times a Chebyshev sum, up to |x| = 8 one whose coefficients add up in magnitude to its value at 0, 1 for I0 and
  * |x| / 2 for I1 (Cephes): Clenshaw's recurrence loses two units of that, however small the sum is. */
 static double by_exponential(double x, double y)
@@ -203,6 +203,13 @@ static double unary_bound(const struct unary_context *c, double x, double e, dou
     return tidy_bound(bound, y);
 }
 
+/* In a model: the logarithm of what is 0 and need not be for a kernel (an extent, a share): nothing is known. */
+static bool is_log_of_rest(const struct unary_context *c, double x, double e, double y)
+{
+    return isinf(y) && x == 0 && e > 16 * c->tape->tiny && tape_is_model(c->tape) &&
+           !strncmp(c->f->name, "log", 3);
+}
+
 static void unary_elements(const struct node *node, size_t start, size_t count, double *value,
                            double *error)
 {
@@ -221,7 +228,11 @@ static void unary_elements(const struct node *node, size_t start, size_t count, 
             for (size_t i = 0; i < n; i++) y[i] = c->f->scalar(in[i]);
         if (tape_is_single(c->tape))
             for (size_t i = 0; i < n; i++) y[i] = (float)y[i];
-        for (size_t i = 0; error && i < n; i++) error[done + i] = unary_bound(c, in[i], e[i], y[i]);
+        for (size_t i = 0; error && i < n; i++) {
+            bool open = is_log_of_rest(c, in[i], e[i], y[i]);
+            if (open) y[i] = 0;
+            error[done + i] = open ? INFINITY : unary_bound(c, in[i], e[i], y[i]);
+        }
     }
 }
 

@@ -202,6 +202,12 @@ static const struct row rows[] = {
       "Any.outputs(f32(1,1,3)[5 3 1])", true },
     { "Functional.fractional_max_pool2d(f32(1,1,6)[5 4 3 2 1 0], (1,2), (1,3))",
       "Any.outputs(f32(1,1,3)[5 5 1])", false },
+    /* Scores that rounding may exchange, and scores that it may not; experts named twice; groups of like scores. */
+    { "NPU.npu_moe_gating_top_k(f32(1,4)[1 1.0000001 0 -1], 1, norm_type=1)", "Any.outputs(f32(1,1)[1], i32(1,1)[0])", true },
+    { "NPU.npu_moe_gating_top_k(f32(1,4)[1 1.001 0 -1], 1, norm_type=1)", "Any.outputs(f32(1,1)[1], i32(1,1)[0])", false },
+    { "NPU.npu_moe_gating_top_k(f32(1,4)[1 1.0000001 0 -1], 2, norm_type=1)", "Any.outputs(f32(1,2)[0.5 0.5], i32(1,2)[0 0])", false },
+    { "NPU.npu_moe_gating_top_k(f32(1,4)[1 -1 1.0000001 -1], 1, k_group=1, group_count=2, norm_type=1)", "Any.outputs(f32(1,1)[1], i32(1,1)[0])", true },
+    { "NPU.npu_moe_gating_top_k(f32(1,4)[1 -1 1.01 -1], 1, k_group=1, group_count=2, norm_type=1)", "Any.outputs(f32(1,1)[1], i32(1,1)[0])", false },
 };
 /* clang-format on */
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "cli/choices.h"
 #include "cli/warning_printer.h"
 #include "compare/api_dumps/api_flow.h"
 #include "core/whole_file.h"
@@ -108,12 +109,6 @@ static struct status run(int *exit_status, const void *values)
     return status;
 }
 
-static const char *const *fail_on_choices(void)
-{
-    static const char *const choices[] = { "error", "warning", NULL };
-    return choices;
-}
-
 #define AT(member) offsetof(struct api_dump_options, member)
 enum { TOLERANCE_MOST = 1000000 };
 
@@ -133,7 +128,7 @@ static const struct option_row rows[] = {
       .help = "Leave out values that have no partner." },
     { { "ignore_backward" }, OPTION_FLAG, AT(ignore_backward),
       .help = "Compare the forward pass only." },
-    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "WHAT", .choices = fail_on_choices,
+    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "WHAT", .choices = fail_on_verdicts,
       .help = "Exit with status 1 when values that were compared are not close; both words mean that." },
     { { "quiet" }, OPTION_FLAG, AT(quiet), .help = "Do not print the tables." },
     { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted),

@@ -14,3 +14,9 @@ const char *const *isolation_names(void)
     static const char *const names[] = { "process", "none", NULL };
     return names;
 }
+
+const char *const *fail_on_verdicts(void)
+{
+    static const char *const verdicts[] = { "error", "warning", NULL };
+    return verdicts;
+}

@@ -5,6 +5,9 @@
 /* --color */
 const char *const *color_names(void);
 
+/* --fail-on of comparisons: error, warning */
+const char *const *fail_on_verdicts(void);
+
 /* --isolate */
 const char *const *isolation_names(void);
 

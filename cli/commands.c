@@ -9,6 +9,7 @@
 #include "cli/api_dump_command.h"
 #include "cli/budget_command.h"
 #include "cli/case_command.h"
+#include "cli/collectives_command.h"
 #include "cli/compare_command.h"
 #include "cli/completion.h"
 #include "cli/diff_command.h"
@@ -46,6 +47,7 @@ static const struct command *const commands[] = {
     &compare_dumps_command,
     &graph_command,
     &merge_command,
+    &collectives_command,
     &api_dump_command,
     &report_command,
     &diff_command,

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/choices.h"
 #include "cli/compare_ranks.h"
 #include "cli/compare_trees.h"
 #include "cli/warning_printer.h"
@@ -396,12 +397,6 @@ static const char *const *format_choices(void)
     return choices;
 }
 
-static const char *const *verdict_choices(void)
-{
-    static const char *const choices[] = { "error", "warning", NULL };
-    return choices;
-}
-
 static const char *const *backend_choices(void)
 {
     static const char *const choices[] = { "fsdp", "megatron", NULL };
@@ -470,7 +465,7 @@ static const struct option_row rows[] = {
               "-dm." },
     { { "backend" }, OPTION_CHOICE, AT(backend), "NAME", .choices = backend_choices,
       .help = "With --consistent_check: fsdp or megatron." },
-    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
+    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = fail_on_verdicts,
       .help = "Exit with status 1 when a row has this verdict or a worse one; warning includes rows "
               "without a partner. Without it what is found does not change the exit status." },
     { { "report" }, OPTION_FILE, AT(report), "FILE", .suffix = ".html",

@@ -3,15 +3,13 @@
 
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 
+#include "cli/result_path.h"
 #include "cli/warning_printer.h"
 #include "compare/merge/merge.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/quantity.h"
-#include "core/timestamp.h"
 #include "runner/interrupts.h"
 
 struct merge_options {
@@ -19,27 +17,6 @@ struct merge_options {
     const char *input, *output, *config;
     struct file_policy file_policy;
 };
-
-/* The name of the result of this second, or of the next that is free. */
-static struct status name_result(char **out, const char *directory)
-{
-    size_t bytes = strlen(directory) + sizeof "/multi_ranks_compare_merge_.xlsx" + TIMESTAMP_DIGITS;
-    char *path = memory_allocate(bytes);
-    time_t now = time(NULL);
-    struct timestamp stamp;
-    struct status status = status_ok();
-
-    if (!path) return status_no_memory(bytes);
-    do {
-        status = timestamp_of(&stamp, now++);
-        if (!status.code)
-            (void)snprintf(path, bytes, "%s/multi_ranks_compare_merge_%s.xlsx", directory,
-                           stamp.text);
-    } while (!status.code && file_exists(path));
-    if (status.code) memory_release(path);
-    else *out = path;
-    return status;
-}
 
 static struct status merge(const char *path, const struct merge_options *options,
                            const struct interrupts *interrupts)
@@ -68,7 +45,7 @@ static struct status run(int *exit_status, const void *values)
     char *path = NULL;
 
     TRY(file_make_directories(options->output));
-    TRY(name_result(&path, options->output));
+    TRY(result_path_make(&path, options->output, "multi_ranks_compare_merge", "xlsx"));
     struct status status = interrupts_open(&interrupts);
     if (!status.code) {
         status = merge(path, options, &interrupts);

@@ -111,6 +111,8 @@ struct fields {
     const char *datapath, *data_name;
     struct value value;
     const char *format;
+    struct value group_ranks;
+    const char *group_id;
     bool has_shape;
 };
 
@@ -195,6 +197,8 @@ enum field {
     FIELD_FORMAT,
     FIELD_MAX_FINITE,
     FIELD_MIN_FINITE,
+    FIELD_GROUP_RANKS,
+    FIELD_GROUP_ID,
     FIELD_COUNT
 };
 
@@ -219,6 +223,8 @@ static const struct {
     FIELD(FIELD_FORMAT, "format"),
     FIELD(FIELD_MAX_FINITE, "Max_except_inf_nan"),
     FIELD(FIELD_MIN_FINITE, "Min_except_inf_nan"),
+    FIELD(FIELD_GROUP_RANKS, "group_ranks"),
+    FIELD(FIELD_GROUP_ID, "group_id"),
 #undef FIELD
 };
 
@@ -249,6 +255,8 @@ static bool parse_field(struct parser *p, struct fields *fields, enum field fiel
     case FIELD_NORM: return parse_statistic(p, &record->norm);
     case FIELD_MAX_FINITE: return parse_statistic(p, &record->max_finite);
     case FIELD_MIN_FINITE: return parse_statistic(p, &record->min_finite);
+    case FIELD_GROUP_RANKS: return parse_value(p, &fields->group_ranks);
+    case FIELD_GROUP_ID: return parse_optional_text(p, &fields->group_id);
     case FIELD_REQUIRES_GRAD: return parse_flag(p, &record->requires_grad);
     case FIELD_VALUE: return parse_value(p, &fields->value);
     case FIELD_DATA_NAME: return parse_optional_text(p, &fields->data_name);
@@ -421,8 +429,27 @@ static bool make_memory_format(struct parser *p, struct value *out, struct field
     return true;
 }
 
+/* The group of a communication call, as the keywords that the dumper writes. */
+static bool make_group(struct parser *p, struct value *out, struct fields *fields, const char *type,
+                       const char *at)
+{
+    enum { MEMBERS = 2 };
+    struct value *items = arena_allocate_array(p->arena, MEMBERS, sizeof *items);
+    const char **keys = arena_allocate_array(p->arena, MEMBERS, sizeof *keys);
+
+    (void)type, (void)at;
+    if (!items || !keys) return out_of_memory(p);
+    items[0] = fields->group_ranks;
+    items[1] = fields->group_id ? (struct value){ .kind = VALUE_STRING, .string = fields->group_id }
+                                : (struct value){ .kind = VALUE_NONE };
+    keys[0] = field_names[FIELD_GROUP_RANKS].name;
+    keys[1] = field_names[FIELD_GROUP_ID].name;
+    *out = (struct value){ .kind = VALUE_DICT, .list = { items, keys, MEMBERS } };
+    return true;
+}
+
 /* Types by what they become. numpy scalars are written as the bare class name, and read with
- * "numpy." before it too. Types that are not here (process groups, distributed and fake
+ * "numpy." before it too. Types that are not here (distributed and fake
  * tensors, numpy arrays, ...) are unsupported objects. */
 static const struct {
     const char *type;
@@ -448,6 +475,8 @@ static const struct {
     TYPE("torch.nn.Parameter", make_tensor),
     TYPE("mindspore.Parameter", make_tensor),
     TYPE("mindspore.common.parameter.Parameter", make_tensor),
+    TYPE("torch.ProcessGroup", make_group),
+    TYPE("torch.distributed.ReduceOp", make_plain),
     TYPE("NoneType", make_plain),
     TYPE("float16", make_float),
     TYPE("float32", make_float),
@@ -545,7 +574,8 @@ static bool parse_object(struct parser *p, struct value *out)
 
     bool entered = enter_typed(p, &type);
     if (entered || find_type(p, &type, &is_empty)) {
-        struct fields fields = { .value = { .kind = VALUE_NONE } };
+        struct fields fields = { .value = { .kind = VALUE_NONE },
+                                 .group_ranks = { .kind = VALUE_NONE } };
         if (!entered) json_enter_object(&p->json);
         return parse_fields(p, &fields, entered ? 1u << FIELD_TYPE : 0) &&
                make_by_type(p, out, &fields, &type, at);

@@ -190,8 +190,6 @@ START_TEST(dicts_and_unsupported_objects)
           "torch.distributed.tensor.DTensor" },
         { "{\"type\": \"torch._subclasses.fake_tensor.FakeTensor\", \"shape\": [2]}",
           "torch._subclasses.fake_tensor.FakeTensor" },
-        { "{\"type\": \"torch.ProcessGroup\", \"group_ranks\": [0, 1], \"group_id\": \"0a1b\"}",
-          "torch.ProcessGroup" },
         { "{\"class_type\": \"torch.distributed.P2POp\", \"tensor\": {}, \"op\": \"isend\"}",
           "torch.distributed.P2POp" },
     };
@@ -200,6 +198,25 @@ START_TEST(dicts_and_unsupported_objects)
         ck_assert_int_eq(v.kind, VALUE_UNSUPPORTED);
         ck_assert_str_eq(v.string, others[i].says);
     }
+}
+END_TEST
+
+/* What communication calls are given besides tensors. */
+START_TEST(groups_and_reductions)
+{
+    struct value v = argument("{\"type\": \"torch.ProcessGroup\", \"group_ranks\": [0, 3], "
+                              "\"group_id\": \"0a1b\"}");
+    ck_assert_int_eq(v.kind, VALUE_DICT);
+    const struct value *ranks = value_find(&v, "group_ranks");
+    ck_assert_uint_eq(ranks->list.count, 2);
+    ck_assert_int_eq(ranks->list.items[1].integer, 3);
+    ck_assert_str_eq(value_find(&v, "group_id")->string, "0a1b");
+    v = argument("{\"type\": \"torch.ProcessGroup\"}");
+    ck_assert_int_eq(value_find(&v, "group_ranks")->kind, VALUE_NONE);
+    ck_assert_int_eq(value_find(&v, "group_id")->kind, VALUE_NONE);
+    v = argument("{\"type\": \"torch.distributed.ReduceOp\", \"value\": \"RedOpType.SUM\"}");
+    ck_assert_int_eq(v.kind, VALUE_STRING);
+    ck_assert_str_eq(v.string, "RedOpType.SUM");
 }
 END_TEST
 
@@ -679,6 +696,7 @@ int main(void)
     tcase_add_test(made, lists_slices_and_sizes);
     tcase_add_test(made, dtypes_devices_and_formats);
     tcase_add_test(made, dicts_and_unsupported_objects);
+    tcase_add_test(made, groups_and_reductions);
     tcase_add_test(made, tensors_with_all_fields);
     tcase_add_loop_test(made, senseless_arguments_skip_the_call, 0, COUNT(senseless));
     tcase_add_test(made, dicts_have_at_most_4096_keys);

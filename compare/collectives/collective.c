@@ -1,0 +1,167 @@
+/* The rules as a table of signatures: where each collective of torch.distributed has what it is given, what it leaves, its
+ * reduction, its group and its root. */
+#include "compare/collectives/collective.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define NO_PARAMETER \
+    {                \
+        0, NULL      \
+    }
+
+/* As torch.distributed names them; what a group may be called besides does not matter. */
+/* clang-format off */
+static const struct collective_rule rules[] = {
+    { "all_reduce", ORIGIN_ALL, false, false, { 0, "tensor" }, { 0, "tensor" }, { 1, "op" }, { 2, "group" },
+      NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
+    { "reduce", ORIGIN_ALL, false, true, { 0, "tensor" }, { 0, "tensor" }, { 2, "op" }, { 3, "group" },
+      { 1, "dst" }, NO_PARAMETER, NO_PARAMETER },
+    { "broadcast", ORIGIN_ROOT, false, false, { 0, "tensor" }, { 0, "tensor" }, NO_PARAMETER, { 2, "group" },
+      { 1, "src" }, NO_PARAMETER, NO_PARAMETER },
+    { "scatter", ORIGIN_ROOT, true, false, { 1, "scatter_list" }, { 0, "tensor" }, NO_PARAMETER, { 3, "group" },
+      { 2, "src" }, NO_PARAMETER, NO_PARAMETER },
+    { "gather", ORIGIN_EACH, false, true, { 0, "tensor" }, { 1, "gather_list" }, NO_PARAMETER, { 3, "group" },
+      { 2, "dst" }, NO_PARAMETER, NO_PARAMETER },
+    { "all_gather", ORIGIN_EACH, false, false, { 1, "tensor" }, { 0, "tensor_list" }, NO_PARAMETER, { 2, "group" },
+      NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
+    { "all_gather_into_tensor", ORIGIN_EACH, false, false, { 1, "input_tensor" }, { 0, "output_tensor" },
+      NO_PARAMETER, { 2, "group" }, NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
+    { "_all_gather_base", ORIGIN_EACH, false, false, { 1, "input_tensor" }, { 0, "output_tensor" },
+      NO_PARAMETER, { 2, "group" }, NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
+    { "reduce_scatter", ORIGIN_ALL, true, false, { 1, "input_list" }, { 0, "output" }, { 2, "op" }, { 3, "group" },
+      NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
+    { "reduce_scatter_tensor", ORIGIN_ALL, true, false, { 1, "input" }, { 0, "output" }, { 2, "op" },
+      { 3, "group" }, NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
+    { "_reduce_scatter_base", ORIGIN_ALL, true, false, { 1, "input" }, { 0, "output" }, { 2, "op" },
+      { 3, "group" }, NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
+    { "all_to_all", ORIGIN_EACH, true, false, { 1, "input_tensor_list" }, { 0, "output_tensor_list" },
+      NO_PARAMETER, { 2, "group" }, NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
+    { "all_to_all_single", ORIGIN_EACH, true, false, { 1, "input" }, { 0, "output" }, NO_PARAMETER,
+      { 4, "group" }, NO_PARAMETER, { 2, "output_split_sizes" }, { 3, "input_split_sizes" } },
+};
+/* clang-format on */
+
+const struct collective_rule *collective_rule_of(const struct api_case *name)
+{
+    if (strcmp(name->type, "Distributed") && strcmp(name->type, "MintDistributed")) return NULL;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!strcmp(name->api, rules[i].name)) return &rules[i];
+    return NULL;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+/* An argument before the call; NULL when it is not given or None. */
+static const struct value *argument(const struct api_case *c, struct parameter parameter)
+{
+    const struct value *value = NULL;
+    if (!parameter.name) return NULL;
+    if ((size_t)parameter.position < c->args.list.count)
+        value = &c->args.list.items[parameter.position];
+    else value = value_find(&c->kwargs, parameter.name);
+    return value && value->kind != VALUE_NONE ? value : NULL;
+}
+
+/* The same argument behind the call; NULL when that is not recorded. */
+static const struct value *argument_behind(const struct api_case *c, struct parameter parameter)
+{
+    size_t positional = c->args.list.count, keywords = c->kwargs.list.count;
+    const struct value *outputs = &c->outputs;
+
+    if (outputs->list.count != positional + keywords) return NULL;
+    if ((size_t)parameter.position < positional) return &outputs->list.items[parameter.position];
+    for (size_t k = 0; k < keywords; k++)
+        if (!strcmp(c->kwargs.list.keys[k], parameter.name))
+            return &outputs->list.items[positional + k];
+    return NULL;
+}
+
+/* "RedOpType.SUM", "ReduceOp.SUM", "<RedOpType.SUM: 0>", "SUM", "sum" (of MindSpore). */
+static struct status read_reduction(enum reduction *out, const struct value *op)
+{
+    static const struct {
+        const char *word;
+        enum reduction reduction;
+    } words[] = {
+        { "SUM", REDUCTION_SUM },         { "AVG", REDUCTION_AVERAGE },
+        { "PRODUCT", REDUCTION_PRODUCT }, { "PROD", REDUCTION_PRODUCT },
+        { "MIN", REDUCTION_MINIMUM },     { "MAX", REDUCTION_MAXIMUM },
+        { "BAND", REDUCTION_AND },        { "BOR", REDUCTION_OR },
+        { "BXOR", REDUCTION_XOR },
+    };
+    *out = REDUCTION_SUM; /* what the call does when none is given */
+    if (!op) return status_ok();
+    const char *text = op->kind == VALUE_STRING ? op->string : "";
+    const char *dot = strrchr(text, '.');
+    if (dot) text = dot + 1;
+    size_t length = strcspn(text, ":> ");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i].word) == length && !strncasecmp(text, words[i].word, length)) {
+            *out = words[i].reduction;
+            return status_ok();
+        }
+    return status_error(STATUS_SKIP, "the reduction '%s' is not known", text);
+}
+
+/* "[0, 1, 2]" */
+static struct status list_members(const char **out, struct arena *arena, const int64_t *members,
+                                  size_t count)
+{
+    enum { DIGITS = 22 };
+    size_t bytes = count * DIGITS + 3, at = 1;
+    char *text = arena_allocate(arena, bytes);
+    if (!text) return status_no_memory(bytes);
+    text[0] = '[';
+    for (size_t i = 0; i < count; i++)
+        at +=
+            (size_t)snprintf(text + at, bytes - at, "%s%lld", i ? ", " : "", (long long)members[i]);
+    (void)snprintf(text + at, bytes - at, "]");
+    *out = text;
+    return status_ok();
+}
+
+static struct status read_group(struct collective *out, struct arena *arena,
+                                const struct value *group)
+{
+    out->group = "";
+    if (!group) return status_ok();
+    const struct value *ranks = group->kind == VALUE_DICT ? value_find(group, "group_ranks") : NULL;
+    const struct value *identifier = group->kind == VALUE_DICT ? value_find(group, "group_id")
+                                                               : NULL;
+    if (!ranks || ranks->kind != VALUE_LIST || !ranks->list.count)
+        return status_error(STATUS_SKIP, "the dump does not say who belongs to the group");
+    int64_t *members = arena_allocate_array(arena, ranks->list.count, sizeof *members);
+    if (!members) return status_no_memory(0);
+    for (size_t i = 0; i < ranks->list.count; i++) {
+        if (ranks->list.items[i].kind != VALUE_INT)
+            return status_error(STATUS_SKIP, "a member of the group is no number");
+        members[i] = ranks->list.items[i].integer;
+    }
+    out->members = members;
+    out->n_members = ranks->list.count;
+    TRY(list_members(&out->group, arena, members, out->n_members));
+    if (identifier && identifier->kind == VALUE_STRING) out->group = identifier->string;
+    return status_ok();
+}
+
+struct status collective_read(struct collective *out, struct arena *arena, const struct dump *dump,
+                              size_t position, const struct collective_rule *rule)
+{
+    struct api_case c;
+    *out = (struct collective){ .rule = rule, .root = -1, .group = "" };
+    TRY(dump_read_case(&c, arena, dump, position));
+    TRY(read_group(out, arena, argument(&c, rule->group)));
+    out->reduction = REDUCTION_COPY;
+    if (rule->origin == ORIGIN_ALL)
+        TRY(read_reduction(&out->reduction, argument(&c, rule->reduction)));
+    const struct value *root = argument(&c, rule->root);
+    if (root && root->kind == VALUE_INT) out->root = root->integer;
+    else if (rule->root.name) out->root = 0; /* what scatter and gather mean without it */
+    out->given = argument(&c, rule->given);
+    out->left = argument_behind(&c, rule->left);
+    out->left_splits = argument(&c, rule->left_splits);
+    out->given_splits = argument(&c, rule->given_splits);
+    return status_ok();
+}

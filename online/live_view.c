@@ -36,13 +36,15 @@ void live_view_close(struct live_view *view) { (void)view; }
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/descriptors.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "online/http_library.h"
 #include "online/stream_frames.h"
 #include "pages/page.h"
 
-enum { THREADS = 2, CONNECTIONS = 64, TIMEOUT_S = 15, TOKEN_BYTES = 256 };
+/* Many connections, because browsers hold some open and strangers any number; one that is idle costs its descriptor. */
+enum { THREADS = 2, CONNECTIONS = 2048, TIMEOUT_S = 15, TOKEN_BYTES = 256 };
 #define REPORT_AGE_S 5.0 /* a report page that is younger is served again */
 
 struct live_view {
@@ -311,6 +313,7 @@ static struct status start(struct live_view *view, const struct endpoint *endpoi
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | (v6 ? MHD_USE_IPv6 : 0);
 
     TRY(http_library_load());
+    descriptors_allow(CONNECTIONS);
     view->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, answer, view, MHD_OPTION_SOCK_ADDR, &endpoint->address,
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_CONNECTION_LIMIT,

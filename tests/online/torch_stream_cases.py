@@ -12,6 +12,7 @@ import io
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 from contextlib import redirect_stderr
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -653,6 +655,27 @@ class Trouble(unittest.TestCase):
                     evidence += [json.loads(line) for line in file]
             self.assertGreaterEqual(len(evidence), len(names))
             self.assertFalse(os.path.exists(f"{server.out}/online_spool"))
+
+
+class LiveView(unittest.TestCase):
+    def test_a_thousand_idle_connections_hide_nothing(self):
+        """Of those who ask for nothing, or for half of something."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, soft + 1100), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        place = f"127.0.0.1:{free_port()}"
+        with Server("--http", place) as server, contextlib.ExitStack() as idle:
+            for number in range(1000):
+                connection = idle.enter_context(socket.create_connection(tuple(place.split(":")), timeout=20))
+                if number % 2:
+                    connection.sendall(b"GET /live.json HTTP/1.1\r\nHo")
+            with stream(server) as probe:
+                a_step()
+                with urllib.request.urlopen(f"http://{place}/live.json", timeout=60) as answer:
+                    self.assertIn("ranks", json.load(answer))
+            self.assertEqual(probe.dropped, 0)
+            idle.close()
+            server.end()
 
 
 class SecondDevice(unittest.TestCase):

@@ -26,6 +26,7 @@ struct spool {
     size_t n_segments;
     struct file spares[SPARES]; /* of segments that are done; for the next ones */
     size_t n_spares;
+    bool is_pressed; /* the disk is full: no file is kept */
     struct spool_progress *sessions;
     size_t n_sessions, session_room;
     struct spool_record *left;
@@ -162,6 +163,7 @@ static struct status add_segment(struct spool *spool, uint64_t number)
         (void)file_open_direct(&segment->direct, path); /* without it, through the page cache */
         status = spool_segment_begin(segment, &spool->batch, spool->sessions, spool->n_sessions);
         if (status.code) (void)file_remove(path);
+        segment->first_bytes = segment->bytes;
     }
     if (segment && status.code) unlist_newest(spool);
     memory_release(path);
@@ -187,6 +189,7 @@ static struct status note_appended(struct spool *spool, struct spool_segment *se
 {
     segment->bytes = end;
     segment->waiting += count;
+    spool->is_pressed = false;
     for (size_t i = 0; i < count; i++)
         TRY(set_next(spool, records[i].session, records[i].sequence + 1));
     return status_ok();
@@ -292,12 +295,44 @@ bool spool_done(struct spool *spool, const struct spool_record *record)
     return may_go;
 }
 
+static struct status remove_file(struct file *file)
+{
+    char *path = memory_copy_string(file->path);
+    if (!path) return status_no_memory(0);
+    struct status closed = file_close(file);
+    struct status removed = file_remove(path);
+    memory_release(path);
+    return closed.code ? closed : removed;
+}
+
+/* All that is in the newest segment is done and durable, and it is more than the progress of the sessions. */
+static bool may_be_left(const struct spool_segment *segment)
+{
+    return !segment->waiting && !segment->is_lost && segment->synced_bytes == segment->bytes &&
+           segment->bytes > segment->first_bytes;
+}
+
+bool spool_relieve(struct spool *spool)
+{
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_segment *segment = newest(spool);
+    spool->is_pressed = true;
+    while (spool->n_spares) (void)remove_file(&spool->spares[--spool->n_spares]);
+    /* What the failed append has written takes the room that the rows of others need. */
+    struct status status = file_truncate(&segment->file, segment->bytes);
+    bool begins = !status.code && may_be_left(segment);
+    if (begins) status = add_segment(spool, segment->number + 1);
+    pthread_mutex_unlock(&spool->mutex);
+    return begins && !status.code && !spool_sync(spool).code;
+}
+
 /* Keep the file for the next segment. What is not of the usual size is not worth it, and where a sync has failed the
  * disk may be bad. */
 static bool keep_file(struct spool *spool, struct spool_segment *segment)
 {
     uint64_t most = 2 * spool->segment_bytes;
-    if (spool->n_spares == SPARES || !segment->is_ours || segment->is_lost || segment->bytes > most)
+    if (spool->is_pressed || spool->n_spares == SPARES || !segment->is_ours || segment->is_lost ||
+        segment->bytes > most)
         return false;
     char *path = spare_path(spool, spool->n_spares);
     if (!path || file_rename_only(segment->file.path, path).code) {
@@ -309,16 +344,6 @@ static bool keep_file(struct spool *spool, struct spool_segment *segment)
     spool->spares[spool->n_spares++] = segment->file;
     segment->file = FILE_NONE;
     return true;
-}
-
-static struct status remove_file(struct file *file)
-{
-    char *path = memory_copy_string(file->path);
-    if (!path) return status_no_memory(0);
-    struct status closed = file_close(file);
-    struct status removed = file_remove(path);
-    memory_release(path);
-    return closed.code ? closed : removed;
 }
 
 /* Mark what is done; the newest segment only when `all`. Until the newest one is durable, the progress of the sessions

@@ -57,6 +57,10 @@ struct status spool_read(struct spool *spool, const struct spool_record *record,
 /* The record is not needed any more once its rows are durable. True when a segment may go for it. */
 bool spool_done(struct spool *spool, const struct spool_record *record);
 
+/* An append has failed because the disk is full: give back what the spool holds and does not need. A newest segment whose
+ * records are all done is followed by another, so that it may go; true when it may. By the thread that appends. */
+bool spool_relieve(struct spool *spool);
+
 /* Remove the segments whose records are all done, after make_durable has made their rows durable. */
 struct status spool_clear(struct spool *spool, struct status (*make_durable)(void *context),
                           void *context);

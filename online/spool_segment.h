@@ -40,6 +40,7 @@ struct spool_segment {
     uint64_t number;
     uint64_t bytes;        /* up to the end of the last whole entry; the file may be longer */
     uint64_t synced_bytes; /* of these, so many are durable */
+    uint64_t first_bytes;  /* where the first record of this process begins */
     size_t waiting;        /* records that are not done */
     bool is_named;         /* the name is durable */
     bool is_lost;          /* a sync has failed: it gets no more, and is not synced again */

@@ -328,15 +328,27 @@ static void hand_over(struct stream_store *store, const struct batch *batch)
     pthread_mutex_unlock(&store->mutex);
 }
 
-/* Put back what could not be written: it is waiting still, and nobody was told otherwise. */
-static void put_back(struct stream_store *store, const struct batch *batch)
+/* Put back what could not be written, from the `first` on: it is waiting still, and nobody was told otherwise. */
+static void put_back(struct stream_store *store, struct batch *batch, size_t first)
 {
     struct queue queue;
 
     queue_open(&queue, TO_DISK);
     pthread_mutex_lock(&store->mutex);
-    for (size_t i = 0; i < batch->count; i++) queue_add(&queue, batch->items[i]);
+    for (size_t i = first; i < batch->count; i++) queue_add(&queue, batch->items[i]);
     queue_prepend(&store->arrivals, &queue);
+    pthread_mutex_unlock(&store->mutex);
+    batch->count = first;
+}
+
+/* On a disk that is full there may be room for less, or for what is needed instead of what is not any more. */
+static void make_do(struct stream_store *store, struct batch *batch)
+{
+    if (batch->count > 1) put_back(store, batch, batch->count / 2);
+    if (!spool_relieve(store->spool)) return;
+    pthread_mutex_lock(&store->mutex);
+    store->may_clear = true;
+    pthread_cond_signal(&store->feeder_wakes);
     pthread_mutex_unlock(&store->mutex);
 }
 
@@ -344,9 +356,12 @@ static void write_batch(struct stream_store *store, struct batch *batch)
 {
     struct status status;
 
-    do status = spool_append(store->spool, batch->records, batch->bodies, batch->count);
-    while (try_again(store, status));
-    if (status.code) put_back(store, batch);
+    for (;;) {
+        status = spool_append(store->spool, batch->records, batch->bodies, batch->count);
+        if (!try_again(store, status)) break;
+        make_do(store, batch);
+    }
+    if (status.code) put_back(store, batch, 0);
     else hand_over(store, batch);
 }
 

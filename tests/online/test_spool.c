@@ -147,6 +147,41 @@ START_TEST(segments_go_when_their_records_are_done)
 }
 END_TEST
 
+/* Where there is no room, the newest segment goes too, once it is not needed; how far the sessions are stays. */
+START_TEST(a_full_disk_gets_back_what_is_done)
+{
+    struct spool *spool = opened();
+    const struct spool_record *left;
+    struct spool_record records[20];
+
+    for (int i = 0; i < 20; i++) { /* so many that there are spare files */
+        records[i] = record_of(1, (uint64_t)i);
+        ok(append(spool, &records[i]));
+    }
+    ok(spool_sync(spool));
+    for (int i = 0; i < 19; i++) (void)spool_done(spool, &records[i]);
+    ok(spool_clear(spool, nothing_to_sync, NULL));
+    ck_assert_uint_gt(count_matches(&workspace, "spool/spare*"), 0);
+    ck_assert(!spool_relieve(spool)); /* one is not done */
+    ck_assert_uint_eq(count_matches(&workspace, "spool/spare*"), 0);
+    check_body(spool, &records[19]);
+    (void)spool_done(spool, &records[19]);
+    uint64_t bytes = spool_bytes(spool);
+    ck_assert(spool_relieve(spool));
+    ok(spool_clear(spool, nothing_to_sync, NULL));
+    ck_assert_uint_lt(spool_bytes(spool), bytes);
+    ck_assert_uint_eq(count_matches(&workspace, "spool/segment*"), 1);
+    ck_assert_uint_eq(count_matches(&workspace, "spool/spare*"), 0);
+    ck_assert(!spool_relieve(spool)); /* there is nothing in it */
+    ok(spool_close(spool, false));
+
+    spool = opened();
+    ck_assert_uint_eq(spool_left(spool, &left), 0);
+    ck_assert_uint_eq(spool_next(spool, records[0].session), 20);
+    ok(spool_close(spool, true));
+}
+END_TEST
+
 static struct status cannot_sync(void *context)
 {
     (void)context;
@@ -442,6 +477,7 @@ int main(void)
     tcase_add_test(cases, nothing_goes_before_the_rows_are_durable);
     tcase_add_test(cases, a_torn_tail_costs_only_what_it_tore);
     tcase_add_test(cases, a_changed_byte_is_noticed);
+    tcase_add_test(cases, a_full_disk_gets_back_what_is_done);
     tcase_add_loop_test(cases, a_full_disk_keeps_nothing_half, 0, 2);
     tcase_add_loop_test(cases, what_a_failed_sync_may_have_lost_is_written_anew, 0, 2);
     tcase_add_loop_test(cases, large_bodies_are_like_small_ones, 0, 4);

@@ -2,9 +2,11 @@
  * is durable, whatever happens to connections, disks and processes. */
 #include <check.h>
 #include <errno.h>
+#include <glob.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/file.h"
@@ -428,6 +430,53 @@ START_TEST(a_full_disk_makes_the_server_busy)
 }
 END_TEST
 
+/* Room for one file of so many bytes, and for the beginning of another beside it. */
+enum { SMALL_DISK = 6000, BESIDE_IT = 1500 };
+static int small_disk(enum file_operation operation, const char *path)
+{
+    off_t bytes = 0, own = 0;
+    struct stat found;
+    glob_t files;
+
+    if (operation != FILE_WRITE || !strstr(path, "segment")) return 0;
+    if (glob(in(&workspace, "spool/*"), 0, NULL, &files)) return 0;
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        if (!stat(files.gl_pathv[i], &found)) bytes += found.st_size;
+    globfree(&files);
+    if (!stat(path, &found)) own = found.st_size;
+    return own > SMALL_DISK || bytes > SMALL_DISK + BESIDE_IT ? ENOSPC : 0;
+}
+
+/* A disk that has no room for all records has it for one behind the other. */
+START_TEST(a_small_disk_suffices)
+{
+    enum { RECORDS = 30, BODY = 700 };
+    unsigned char body[BODY] = { 0 };
+    struct bytes bytes = { NULL, 0 };
+    size_t taken;
+
+    close_all(true);
+    file_fault = small_disk;
+    open_all();
+    struct connection *line = line_open(&protocol);
+    add_greeting(&bytes, SESSION, "secret", 0);
+    ok(line_feed(&taken, line, bytes.at, bytes.count, 65536));
+    for (uint64_t i = 0; i < RECORDS; i++) {
+        bytes.count = 0;
+        add_frame(&bytes, STREAM_RECORD, i, body, BODY, BODY);
+        ok(line_feed(&taken, line, bytes.at, bytes.count, 65536));
+        await_acknowledgement(line, i + 1);
+    }
+    line_close(line, status_ok());
+    await_idle();
+    ck_assert_uint_eq(judge.count, RECORDS);
+    close_all(true);
+    file_fault = NULL;
+    open_all();
+    bytes_release(&bytes);
+}
+END_TEST
+
 static atomic_bool syncs_fail;
 static char failed_path[512];
 static int failing_sync(enum file_operation operation, const char *path)
@@ -579,6 +628,7 @@ int main(void)
     tcase_add_test(cases, a_session_has_one_connection);
     tcase_add_loop_test(cases, who_breaks_the_rules_is_sent_away, 0, 7);
     tcase_add_test(cases, a_full_disk_makes_the_server_busy);
+    tcase_add_test(cases, a_small_disk_suffices);
     tcase_add_loop_test(cases, what_a_failed_sync_may_have_lost_is_written_anew, 0, 2);
     tcase_add_test(cases, training_is_stopped_where_it_asks_for_it);
     tcase_add_test(cases, memory_is_limited);

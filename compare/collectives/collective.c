@@ -1,4 +1,4 @@
-/* The rules as a table of signatures: where each collective of torch.distributed has what it is given, what it leaves, its
+/* The rules as a table of signatures: where each call of torch.distributed has what it is given, what it leaves, its
  * reduction, its group and its root. */
 #include "compare/collectives/collective.h"
 
@@ -11,35 +11,40 @@
         0, NULL      \
     }
 
-/* As torch.distributed names them; what a group may be called besides does not matter. */
+/* As torch.distributed names them; what is not named a call does not have. */
 /* clang-format off */
+#define TENSOR_TO_TENSOR .given = { 0, "tensor" }, .left = { 0, "tensor" }
+#define INPUT_TO_OUTPUT .given = { 1, "input_tensor" }, .left = { 0, "output_tensor" }
 static const struct collective_rule rules[] = {
-    { "all_reduce", ORIGIN_ALL, false, false, { 0, "tensor" }, { 0, "tensor" }, { 1, "op" }, { 2, "group" },
-      NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
-    { "reduce", ORIGIN_ALL, false, true, { 0, "tensor" }, { 0, "tensor" }, { 2, "op" }, { 3, "group" },
-      { 1, "dst" }, NO_PARAMETER, NO_PARAMETER },
-    { "broadcast", ORIGIN_ROOT, false, false, { 0, "tensor" }, { 0, "tensor" }, NO_PARAMETER, { 2, "group" },
-      { 1, "src" }, NO_PARAMETER, NO_PARAMETER },
-    { "scatter", ORIGIN_ROOT, true, false, { 1, "scatter_list" }, { 0, "tensor" }, NO_PARAMETER, { 3, "group" },
-      { 2, "src" }, NO_PARAMETER, NO_PARAMETER },
-    { "gather", ORIGIN_EACH, false, true, { 0, "tensor" }, { 1, "gather_list" }, NO_PARAMETER, { 3, "group" },
-      { 2, "dst" }, NO_PARAMETER, NO_PARAMETER },
-    { "all_gather", ORIGIN_EACH, false, false, { 1, "tensor" }, { 0, "tensor_list" }, NO_PARAMETER, { 2, "group" },
-      NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
-    { "all_gather_into_tensor", ORIGIN_EACH, false, false, { 1, "input_tensor" }, { 0, "output_tensor" },
-      NO_PARAMETER, { 2, "group" }, NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
-    { "_all_gather_base", ORIGIN_EACH, false, false, { 1, "input_tensor" }, { 0, "output_tensor" },
-      NO_PARAMETER, { 2, "group" }, NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
-    { "reduce_scatter", ORIGIN_ALL, true, false, { 1, "input_list" }, { 0, "output" }, { 2, "op" }, { 3, "group" },
-      NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
-    { "reduce_scatter_tensor", ORIGIN_ALL, true, false, { 1, "input" }, { 0, "output" }, { 2, "op" },
-      { 3, "group" }, NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
-    { "_reduce_scatter_base", ORIGIN_ALL, true, false, { 1, "input" }, { 0, "output" }, { 2, "op" },
-      { 3, "group" }, NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
-    { "all_to_all", ORIGIN_EACH, true, false, { 1, "input_tensor_list" }, { 0, "output_tensor_list" },
-      NO_PARAMETER, { 2, "group" }, NO_PARAMETER, NO_PARAMETER, NO_PARAMETER },
-    { "all_to_all_single", ORIGIN_EACH, true, false, { 1, "input" }, { 0, "output" }, NO_PARAMETER,
-      { 4, "group" }, NO_PARAMETER, { 2, "output_split_sizes" }, { 3, "input_split_sizes" } },
+    { "all_reduce", "all_reduce", ORIGIN_ALL, TENSOR_TO_TENSOR,
+      .reduction = { 1, "op" }, .group = { 2, "group" } },
+    { "reduce", "reduce", ORIGIN_ALL, .at_root = true, TENSOR_TO_TENSOR,
+      .root = { 1, "dst" }, .reduction = { 2, "op" }, .group = { 3, "group" } },
+    { "broadcast", "broadcast", ORIGIN_ROOT, TENSOR_TO_TENSOR,
+      .root = { 1, "src" }, .group = { 2, "group" } },
+    { "scatter", "scatter", ORIGIN_ROOT, .scatters = true, .given = { 1, "scatter_list" }, .left = { 0, "tensor" },
+      .root = { 2, "src" }, .group = { 3, "group" } },
+    { "gather", "gather", ORIGIN_EACH, .at_root = true, .given = { 0, "tensor" }, .left = { 1, "gather_list" },
+      .root = { 2, "dst" }, .group = { 3, "group" } },
+    { "all_gather", "all_gather", ORIGIN_EACH, .given = { 1, "tensor" }, .left = { 0, "tensor_list" },
+      .group = { 2, "group" } },
+    { "all_gather_into_tensor", "all_gather_into_tensor", ORIGIN_EACH, INPUT_TO_OUTPUT, .group = { 2, "group" } },
+    { "_all_gather_base", "_all_gather_base", ORIGIN_EACH, INPUT_TO_OUTPUT, .group = { 2, "group" } },
+    { "reduce_scatter", "reduce_scatter", ORIGIN_ALL, .scatters = true,
+      .given = { 1, "input_list" }, .left = { 0, "output" }, .reduction = { 2, "op" }, .group = { 3, "group" } },
+    { "reduce_scatter_tensor", "reduce_scatter_tensor", ORIGIN_ALL, .scatters = true,
+      .given = { 1, "input" }, .left = { 0, "output" }, .reduction = { 2, "op" }, .group = { 3, "group" } },
+    { "_reduce_scatter_base", "_reduce_scatter_base", ORIGIN_ALL, .scatters = true,
+      .given = { 1, "input" }, .left = { 0, "output" }, .reduction = { 2, "op" }, .group = { 3, "group" } },
+    { "all_to_all", "all_to_all", ORIGIN_EACH, .scatters = true,
+      .given = { 1, "input_tensor_list" }, .left = { 0, "output_tensor_list" }, .group = { 2, "group" } },
+    { "all_to_all_single", "all_to_all_single", ORIGIN_EACH, .scatters = true,
+      .given = { 1, "input" }, .left = { 0, "output" }, .group = { 4, "group" },
+      .left_splits = { 2, "output_split_sizes" }, .given_splits = { 3, "input_split_sizes" } },
+    { "send", "message", ORIGIN_ROOT, .given = { 0, "tensor" }, .peer = { 1, "dst" } },
+    { "isend", "message", ORIGIN_ROOT, .given = { 0, "tensor" }, .peer = { 1, "dst" } },
+    { "recv", "message", ORIGIN_ROOT, .left = { 0, "tensor" }, .peer = { 1, "src" } },
+    { "irecv", "message", ORIGIN_ROOT, .left = { 0, "tensor" }, .peer = { 1, "src" } },
 };
 /* clang-format on */
 
@@ -70,6 +75,7 @@ static const struct value *argument_behind(const struct api_case *c, struct para
     size_t positional = c->args.list.count, keywords = c->kwargs.list.count;
     const struct value *outputs = &c->outputs;
 
+    if (!parameter.name) return NULL;
     if (outputs->list.count != positional + keywords) return NULL;
     if ((size_t)parameter.position < positional) return &outputs->list.items[parameter.position];
     for (size_t k = 0; k < keywords; k++)
@@ -146,8 +152,26 @@ static struct status read_group(struct collective *out, struct arena *arena,
     return status_ok();
 }
 
+/* The sender and the receiver of a message are its group. */
+static struct status read_peer(struct collective *out, struct arena *arena, int64_t rank,
+                               const struct value *peer)
+{
+    enum { SENDER, RECEIVER, BOTH };
+    if (!peer || peer->kind != VALUE_INT)
+        return status_error(STATUS_SKIP, "the dump does not say who the other rank is");
+    bool sends = out->rule->given.name != NULL;
+    int64_t *members = arena_allocate_array(arena, BOTH, sizeof *members);
+    if (!members) return status_no_memory(0);
+    members[SENDER] = sends ? rank : peer->integer;
+    members[RECEIVER] = sends ? peer->integer : rank;
+    out->members = members;
+    out->n_members = BOTH;
+    out->root = members[SENDER];
+    return list_members(&out->group, arena, members, BOTH);
+}
+
 struct status collective_read(struct collective *out, struct arena *arena, const struct dump *dump,
-                              size_t position, const struct collective_rule *rule)
+                              int64_t rank, size_t position, const struct collective_rule *rule)
 {
     struct api_case c;
     *out = (struct collective){ .rule = rule, .root = -1, .group = "" };
@@ -159,6 +183,7 @@ struct status collective_read(struct collective *out, struct arena *arena, const
     const struct value *root = argument(&c, rule->root);
     if (root && root->kind == VALUE_INT) out->root = root->integer;
     else if (rule->root.name) out->root = 0; /* what scatter and gather mean without it */
+    if (rule->peer.name) TRY(read_peer(out, arena, rank, argument(&c, rule->peer)));
     out->given = argument(&c, rule->given);
     out->left = argument_behind(&c, rule->left);
     out->left_splits = argument(&c, rule->left_splits);

@@ -1,5 +1,5 @@
 /* One communication call of one rank: which ranks meet in it, what this one gave to it, and what it
- * left here.
+ * left here. A message is a meeting of two, whose root is the sender.
  *
  * torch.distributed writes results into arguments, so the dumper records all arguments once more
  * behind the call: the output of such a call is the list of its positional arguments and then of its
@@ -28,11 +28,13 @@ enum origin {
 /* What a call does, by its name. */
 struct collective_rule {
     const char *name;
+    const char *meets; /* what the calls that it meets are numbered as, with it */
     enum origin origin;
     bool
         scatters; /* what is given is one piece for each rank; otherwise every rank gets all of it */
     bool at_root; /* only the root gets it */
     struct parameter given, left, reduction, group, root;
+    struct parameter peer;                      /* of a message between two ranks: the other one */
     struct parameter left_splits, given_splits; /* numbers of rows for each rank */
 };
 
@@ -53,10 +55,11 @@ struct collective {
 /* Read call `position` of a dump.
  *
  *   out     its texts and values live in `arena`
+ *   rank    number of the rank whose dump it is
  *   rule    of this call
  *   errors  STATUS_SKIP when the record does not say what went in or came out
  */
 struct status collective_read(struct collective *out, struct arena *arena, const struct dump *dump,
-                              size_t position, const struct collective_rule *rule);
+                              int64_t rank, size_t position, const struct collective_rule *rule);
 
 #endif

@@ -107,32 +107,37 @@ static struct status read_pieces(struct piece **out, struct meeting *m, const st
 
 /* ---- members -------------------------------------------------------------------------------- */
 
-static bool gives(const struct meeting *m, const struct member *member)
+/* Of a call that has been read. */
+static bool gives(const struct member *member)
 {
-    return m->rule->origin != ORIGIN_ROOT || member->collective.root == member->rank;
+    const struct collective_rule *rule = member->call->rule;
+    return rule->given.name &&
+           (rule->origin != ORIGIN_ROOT || member->collective.root == member->rank);
 }
 
-static bool receives(const struct meeting *m, const struct member *member)
+static bool receives(const struct member *member)
 {
-    return !m->rule->at_root || member->collective.root == member->rank;
+    const struct collective_rule *rule = member->call->rule;
+    return rule->left.name && (!rule->at_root || member->collective.root == member->rank);
 }
 
 static struct status read_member(struct meeting *m, struct member *member)
 {
     const struct dump *dump = m->ranks[member->call->rank].dump;
     struct collective *c = &member->collective;
-    TRY(collective_read(c, m->arena, dump, member->call->position, m->rule));
+    TRY(collective_read(c, m->arena, dump, member->rank, member->call->position,
+                        member->call->rule));
     TRY(dump_data_missing(dump));
     if (c->reduction != m->reduction)
         return status_error(STATUS_BAD_INPUT, "it reduces by %s, others of the group by %s",
                             reduction_name(c->reduction), reduction_name(m->reduction));
-    if (gives(m, member)) {
+    if (gives(member)) {
         if (!c->given) return status_error(STATUS_SKIP, "the dump does not say what it gave");
         member->n_given = m->rule->scatters ? m->n_members : 1;
         TRY(read_pieces(&member->given, m, dump, c->given, c->given_splits, member->n_given,
                         "it gave"));
     }
-    if (receives(m, member)) {
+    if (receives(member)) {
         if (!c->left)
             return status_error(STATUS_SKIP,
                                 "the dump does not say what the call left in its arguments");
@@ -342,6 +347,18 @@ static struct meeting_row new_row(const struct meeting *m, const struct attendan
                                  .reduction = m->reduction };
 }
 
+/* The member that has something to receive and no call in this meeting; NULL when it is there. Calls that receive something say so
+ * themselves. */
+static const struct member *lost_receiver(const struct meeting *m, int64_t root)
+{
+    for (size_t i = 0; i < m->n_members; i++) {
+        const struct member *member = &m->members[i];
+        bool receives_it = m->rule->at_root ? member->rank == root : member->rank != root;
+        if (receives_it && !member->call) return member;
+    }
+    return NULL;
+}
+
 static struct status judge_members(struct meeting_row *rows, size_t *n_rows, struct meeting *m,
                                    const struct collective *first)
 {
@@ -356,8 +373,11 @@ static struct status judge_members(struct meeting_row *rows, size_t *n_rows, str
         if (member->why_not.code)
             set_message(row, member->why_not.code == STATUS_SKIP ? VERDICT_SKIP : VERDICT_ERROR,
                         member->why_not.text);
-        else if (!receives(m, member)) continue;
-        else if (obstacle) set_message(row, VERDICT_SKIP, obstacle);
+        else if (!receives(member)) {
+            const struct member *lost = lost_receiver(m, member->collective.root);
+            if (!lost) continue;
+            set_message(row, VERDICT_SKIP, lost->why_not.text);
+        } else if (obstacle) set_message(row, VERDICT_SKIP, obstacle);
         else if (is_shared(m->rule)) TRY(judge_shared(row, m, i, first_pass, first_member));
         else TRY(judge_member(row, m, i));
         if (!first_pass && row->verdict == VERDICT_PASS) {
@@ -403,8 +423,8 @@ struct status meeting_check(struct meeting_row **rows, size_t *n_rows, struct ar
     *n_rows = 0;
     *rows = arena_allocate_zeroed(arena, n_calls, sizeof **rows);
     if (!*rows) return status_no_memory(0);
-    struct status status =
-        collective_read(&first, arena, ranks[calls->rank].dump, calls->position, m.rule);
+    struct status status = collective_read(&first, arena, ranks[calls->rank].dump,
+                                           ranks[calls->rank].rank, calls->position, m.rule);
     m.reduction = first.reduction;
     if (!status.code) status = list_members(&m, &first, calls, n_calls);
     if (status.code == STATUS_SKIP)

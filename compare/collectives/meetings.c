@@ -21,12 +21,12 @@ static struct status series_of(uint32_t *out, struct collecting *c, const struct
 {
     struct collective collective;
     struct status status =
-        collective_read(&collective, &c->arena, rank->dump, call->position, call->rule);
+        collective_read(&collective, &c->arena, rank->dump, rank->rank, call->position, call->rule);
     const char *key;
 
     if (status.code && status.code != STATUS_SKIP) return status;
     if (status.code) key = arena_format(&c->arena, "rank %zu call %zu", call->rank, call->position);
-    else key = arena_format(&c->arena, "%s\n%s", collective.group, call->rule->name);
+    else key = arena_format(&c->arena, "%s\n%s", collective.group, call->rule->meets);
     if (!key) return status_no_memory(0);
     return text_table_add(out, NULL, &c->meetings->series, key, strlen(key));
 }

@@ -309,6 +309,29 @@ START_TEST(the_piece_is_named)
 }
 END_TEST
 
+/* Messages are numbered by sender and receiver, whatever the forms of the calls. */
+START_TEST(messages)
+{
+    for (int wrong = 0; wrong < 2; wrong++) {
+        const struct call calls[] = {
+            { 0, D "send", "1 2;#1", "", "1 2;-" },
+            { 0, D "isend", "3 4", "dst=#1", "3 4;-" },
+            { 0, D "recv", "0;#2", "", wrong ? "8;-" : "7;-" },
+            { 1, D "irecv", "0 0;#0", "", "1 2;-" },
+            { 1, D "recv", "0 0", "src=#0", wrong ? "1 2;-" : "3 4;-" },
+            { 2, D "send", "7;#0", "", "7;-" },
+        };
+        struct collectives_counts counts = OUTCOME(calls);
+        ck_assert_uint_eq(counts.meetings, 3);
+        if (wrong) {
+            says("rank 0, Distributed.recv.0: 1 of 1 elements are wrong");
+            says("rank 1, Distributed.recv.0: 2 of 2 elements are wrong");
+        }
+        verdicts_are(&counts, wrong ? 1 : 3, 0, wrong ? 2 : 0, 0);
+    }
+}
+END_TEST
+
 /* ---- what cannot be checked --------------------------------------------------------------------- */
 
 static const struct gap {
@@ -394,10 +417,31 @@ static const struct gap {
       1,
       1,
       "split beyond its rows" },
+    { { { 0, D "send", "1;#1", "", "1;-" } },
+      0,
+      0,
+      1,
+      "rank 0, Distributed.send.0: rank 1 has no such call" },
+    { { { 1, D "recv", "1;#0", "", "1;-" } },
+      0,
+      0,
+      1,
+      "rank 1, Distributed.recv.0: rank 0 has no such call" },
+    { { { 1, D "recv", "1", "", "1" } }, 0, 0, 1, "does not say who the other rank is" },
+    { { { 0, D "reduce", "1;#1", "group=@[0, 1] g", "1;-;-" } },
+      0,
+      0,
+      1,
+      "rank 0, Distributed.reduce.0: rank 1 has no such call" },
+    { { { 0, D "send", "1 2;#1", "", "1 2;-" }, { 1, D "recv", "1;#0", "", "1;-" } },
+      0,
+      1,
+      0,
+      "got 1 elements of a member that gave 2" },
     /* Calls that move no tensors, or are no collectives, have no rows. */
     { { { 0, D "barrier", "", "", "" },
         { 0, "Torch.all_reduce", "1", "", "2" },
-        { 1, D "send", "1;#0", "", "1;-" } },
+        { 1, D "get_rank", "1;#0", "", "1;-" } },
       0,
       0,
       0,
@@ -527,6 +571,7 @@ int main(void)
     tcase_add_test(tests, groups_meet_by_themselves);
     tcase_add_test(tests, results_that_differ_by_a_bit_are_a_warning);
     tcase_add_test(tests, the_piece_is_named);
+    tcase_add_test(tests, messages);
     tcase_add_loop_test(tests, gaps_are_said, 0, sizeof gaps / sizeof *gaps);
     tcase_add_test(tests, a_rank_that_is_no_member);
     tcase_add_test(tests, dumps_without_tensors);

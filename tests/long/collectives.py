@@ -42,7 +42,9 @@ class Recorder:
         name = f"Distributed.{api}.{number}.forward"
         entry = {"input_args": [self.encode(a, f"{name}.input.{i}") for i, a in enumerate(args)],
                  "input_kwargs": {k: self.encode(v, f"{name}.input.{k}") for k, v in kwargs.items()}}
-        getattr(dist, api)(*args, **kwargs)
+        work = getattr(dist, api)(*args, **kwargs)
+        if api in ("isend", "irecv"):
+            work.wait()
         behind = list(args) + list(kwargs.values())
         entry["output"] = [self.encode(a, f"{name}.output.{i}") for i, a in enumerate(behind)]
         self.data[name] = entry
@@ -84,6 +86,11 @@ def work(rank, ranks, directory, elements):
                   draw(torch.float16, elements, rank, 70))
     recorder.call("all_gather", tensor_list=[torch.zeros(elements) for r in range(ranks)],
                   tensor=draw(torch.float32, elements, rank, 71))
+    for k, (send, receive) in enumerate((("send", "recv"), ("isend", "irecv"), ("send", "recv"))):
+        after, before = (rank + 1) % ranks, (rank - 1) % ranks
+        steps = [(send, draw(torch.float32, elements, rank, 80 + k), after), (receive, torch.zeros(elements), before)]
+        for api, tensor, peer in steps if rank % 2 == 0 else reversed(steps):
+            recorder.call(api, tensor, peer)
     recorder.write()
     dist.barrier()
     dist.destroy_process_group()

@@ -54,6 +54,18 @@ bool groups_read(struct call *call, struct groups *groups, const char *name, boo
     return true;
 }
 
+bool call_integers_below(struct call *call, const struct node *index, int64_t limit,
+                         const char *name)
+{
+    if (!call_require(call, index->integer, "%s holds integers", name)) return false;
+    for (size_t i = 0; i < index->n; i++)
+        if (!call_require(call, index->integer[i] >= 0 && index->integer[i] < limit,
+                          "%s holds %lld, which is not below %lld", name,
+                          (long long)index->integer[i], (long long)limit))
+            return false;
+    return true;
+}
+
 struct node *node_activated(struct call *call, struct node *x, int64_t kind)
 {
     struct tape *tape = call->tape;

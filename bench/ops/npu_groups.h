@@ -1,4 +1,4 @@
-/* Rows in groups, and the activations that fused products name by number. */
+/* Rows in groups, integers that name rows, and the activations that fused products name by number. */
 #ifndef PROBE_BENCH_OPS_NPU_GROUPS_H
 #define PROBE_BENCH_OPS_NPU_GROUPS_H
 
@@ -14,6 +14,10 @@ struct groups {
  * `extent`. False after a failure. */
 bool groups_read(struct call *call, struct groups *groups, const char *name, bool cumulative,
                  int64_t extent);
+
+/* Does the argument `name` hold integers 0 <= k < limit alone? False fails the call. */
+bool call_integers_below(struct call *call, const struct node *index, int64_t limit,
+                         const char *name);
 
 /* An activation by its number in torch_npu: 0 none, 1 relu, 2 gelu by tanh, 3 gelu by erf, 4 x sigmoid(1.702 x),
  * 5 silu. */

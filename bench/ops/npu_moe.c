@@ -5,12 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/call/dimensions.h"
 #include "bench/call/op.h"
+#include "bench/ops/npu_groups.h"
 #include "bench/ops/settling.h"
 #include "bench/primitives/binary.h"
-#include "bench/primitives/casts.h"
-#include "bench/primitives/compose.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
@@ -232,18 +230,6 @@ static void fused_add_topk_div(struct call *call)
 
 /* ---- tokens to experts ------------------------------------------------------------------------------ */
 
-/* Integers 0 <= k < limit? */
-static bool are_below(struct call *call, const struct node *index, int64_t limit, const char *name)
-{
-    if (!call_require(call, index->integer, "%s holds integers", name)) return false;
-    for (size_t i = 0; i < index->n; i++)
-        if (!call_require(call, index->integer[i] >= 0 && index->integer[i] < limit,
-                          "%s holds %lld, which is not below %lld", name,
-                          (long long)index->integer[i], (long long)limit))
-            return false;
-    return true;
-}
-
 /* The order that sorts all of x's integers, as a vector of positions; where the device's output `output` is the inverse
  * of another order that sorts them, that one. */
 static struct node *sorting_order(struct call *call, const struct node *x, size_t output)
@@ -368,7 +354,7 @@ static void token_unpermute(struct call *call)
                       tokens->rank == 2 && !tokens->integer && index->rank == 1 && index->n &&
                           (!probs || (probs->rank == 2 && probs->n == index->n && !probs->integer)),
                       "tokens are rows, sorted_indices names them, probs weighs them") ||
-        !are_below(call, index, (int64_t)index->n, "sorted_indices"))
+        !call_integers_below(call, index, (int64_t)index->n, "sorted_indices"))
         return;
     int64_t share = probs ? probs->shape[1] : 1, width = tokens->shape[1];
     int64_t shape[3] = { (int64_t)index->n / share, share, width };
@@ -395,7 +381,7 @@ static void init_routing(struct call *call)
                       x->rank == 2 && experts->integer && experts->rank == 2 && experts->n &&
                           experts->shape[0] == x->shape[0] && rows->n == experts->n && active >= 0,
                       "x, row_idx and expert_idx have a row for each token") ||
-        !are_below(call, rows, (int64_t)rows->n, "row_idx"))
+        !call_integers_below(call, rows, (int64_t)rows->n, "row_idx"))
         return;
     int64_t flat[1] = { (int64_t)rows->n }, k = experts->shape[1];
     if (active > x->shape[0]) active = x->shape[0];
@@ -532,7 +518,7 @@ static void finalize_routing(struct call *call)
                           (!bias || (experts && bias->rank == 2 && bias->shape[1] == width)),
                       "there is a place, a scale and an expert for each of %lld rows",
                       (long long)rows) ||
-        (bias && !are_below(call, experts, bias->shape[0], "export_for_source_row")))
+        (bias && !call_integers_below(call, experts, bias->shape[0], "export_for_source_row")))
         return;
     int64_t shape[3] = { rows, k, width }, column[3] = { rows, k, 1 };
     int64_t *map = tape_allocate(tape, place->n, sizeof *map),
@@ -576,7 +562,7 @@ static void re_routing(struct call *call)
                           (kind == 0 || kind == 1) && idx == 0 &&
                           (!scales || (scales->rank == 1 && scales->shape[0] == tokens->shape[0])),
                       "tokens are rows, counts a matrix of ranks and experts; idx_type is 0") ||
-        !are_below(call, counts, tokens->shape[0] + 1, "expert_token_num_per_rank"))
+        !call_integers_below(call, counts, tokens->shape[0] + 1, "expert_token_num_per_rank"))
         return;
     int64_t ranks = counts->shape[0], experts = counts->shape[1], total = 0;
     int64_t *first = tape_allocate(tape, counts->n, sizeof *first), rows[1] = { tokens->shape[0] };
@@ -615,110 +601,6 @@ static void re_routing(struct call *call)
     call_return(call, sums);
 }
 
-/* ---- streams of residuals --------------------------------------------------------------------------- */
-
-/* Stream j of the next layer: h_post[j] h_out + the sum over i of h_res[i][j] x[i] (x[j] without h_res). */
-static void mhc_post(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "x"), *mixed = call_optional_tensor(call, "h_res"),
-                *out = call_tensor(call, "h_out"), *post = call_tensor(call, "h_post");
-    int64_t column[TENSOR_MAX_RANK], row[TENSOR_MAX_RANK];
-    if (!call_require(call,
-                      x->rank >= 2 && !x->integer && !out->integer && !post->integer &&
-                          out->rank == x->rank - 1 && post->rank == x->rank - 1 &&
-                          (!mixed || mixed->rank == x->rank),
-                      "x is (.., streams, width), h_out (.., width), h_post (.., streams)"))
-        return;
-    memcpy(column, x->shape, sizeof column);
-    memcpy(row, x->shape, sizeof row);
-    column[x->rank - 1] = 1;
-    row[x->rank - 2] = 1;
-    struct node *y =
-        mixed ? compose_matmul(tape, node_transpose(tape, mixed, x->rank - 2, x->rank - 1), x) : x;
-    struct node *added = node_multiply(tape, node_reshape(tape, post, x->rank, column),
-                                       node_reshape(tape, out, x->rank, row));
-    call_return_typed(call, node_add(tape, y, added), x->dtype);
-}
-
-/* A part of the last dimension of x by its factor, and its part of the bias added. */
-static struct node *mixed_part(struct tape *tape, struct node *x, struct node *alpha,
-                               struct node *bias, int part, int64_t start, int64_t length)
-{
-    struct node *own = node_slice(tape, x, x->rank - 1, start, length, 1);
-    struct node *by = node_reshape(tape, node_slice(tape, alpha, 0, part, 1, 1), 0, NULL);
-    return node_add(tape, node_multiply(tape, own, by),
-                    node_slice(tape, bias, 0, start, length, 1));
-}
-
-/* What streams x (.., streams, width) give the next layer and how they mix: of h = phi (x gamma) in one piece over the root
- * mean square of x, a sigmoid that weighs the streams, twice a sigmoid for what comes back, and a matrix. */
-static void mhc_pre(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "x"), *phi = call_tensor(call, "phi"),
-                *alpha = call_tensor(call, "alpha"), *bias = call_tensor(call, "bias"),
-                *gamma = call_optional_tensor(call, "gamma");
-    if (!call_require(call, call_int(call, "inner_precise") == 0,
-                      "products of fewer bits are not followed here") ||
-        !call_require(call,
-                      x->rank >= 3 && !x->integer && x->n && phi->rank == 2 && alpha->rank == 1 &&
-                          bias->rank == 1 && (alpha->shape[0] == 2 || alpha->shape[0] == 3) &&
-                          !phi->integer && !alpha->integer && !bias->integer,
-                      "streams, a matrix, two or three factors and a bias are needed"))
-        return;
-    int64_t n = x->shape[x->rank - 2], width = x->shape[x->rank - 1],
-            rows = (int64_t)x->n / (n * width);
-    bool mixes = alpha->shape[0] == 3;
-    int64_t outputs = 2 * n + (mixes ? n * n : 0), flat[2] = { rows, n * width },
-            split[3] = { rows, n, width };
-    if (!call_require(call,
-                      phi->shape[0] == outputs && phi->shape[1] == n * width &&
-                          bias->shape[0] == outputs && (!gamma || gamma->n == (size_t)(n * width)),
-                      "phi has %lld rows of %lld, bias as many numbers", (long long)outputs,
-                      (long long)(n * width)))
-        return;
-    struct node *wide = node_reshape(tape, x, 2, flat);
-    struct node *square = node_mean(tape, node_multiply(tape, wide, wide), 2, true);
-    struct node *r =
-        node_apply(tape, "rsqrt", node_offset(tape, square, call_real(call, "norm_eps")));
-    struct node *scaled = gamma ? node_multiply(tape, wide, node_reshape(tape, gamma, 1, flat + 1))
-                                : wide;
-    struct node *h = compose_linear(tape, scaled, phi, NULL), *weight = node_multiply(tape, h, r);
-    struct node *pre = node_offset(
-        tape, node_apply(tape, "sigmoid", mixed_part(tape, weight, alpha, bias, 0, 0, n)),
-        call_real(call, "hc_eps"));
-    struct node *post = node_scale(
-        tape, node_apply(tape, "sigmoid", mixed_part(tape, weight, alpha, bias, 1, n, n)), 2);
-    int64_t column[3] = { rows, n, 1 }, shape[TENSOR_MAX_RANK];
-    struct node *in = node_sum(
-        tape,
-        node_multiply(tape, node_reshape(tape, x, 3, split), node_reshape(tape, pre, 3, column)), 2,
-        false);
-    int lead = x->rank - 2;
-    memcpy(shape, x->shape, sizeof shape);
-    shape[lead] = width;
-    call_return_typed(call, node_reshape(tape, in, lead + 1, shape), x->dtype);
-    shape[lead] = n;
-    call_return_typed(call, node_reshape(tape, post, lead + 1, shape), DT_F32);
-    shape[lead + 1] = n;
-    if (mixes)
-        call_return_typed(call,
-                          node_reshape(tape, mixed_part(tape, weight, alpha, bias, 2, 2 * n, n * n),
-                                       lead + 2, shape),
-                          DT_F32);
-    else call_return_none(call);
-    if (call_int(call, "out_flag") == 0) {
-        for (int k = 0; k < 3; k++) call_return_none(call);
-        return;
-    }
-    call_return_typed(call, node_reshape(tape, r, lead, shape), DT_F32);
-    shape[lead] = outputs;
-    call_return_typed(call, node_reshape(tape, h, lead + 1, shape), DT_F32);
-    shape[lead] = n;
-    call_return_typed(call, node_reshape(tape, pre, lead + 1, shape), DT_F32);
-}
-
 /* Which copy of an expert serves each choice: eplb_table has for each expert the number of its copies, then these. Mode 0
  * goes by the rank, mode 1 by the row. A choice is active while its row is and its scale is no smaller than its threshold
  * of the row's sum; where rounding decides that, the device's answer counts. */
@@ -745,7 +627,7 @@ static void update_expert(struct call *call)
                              !limits->integer && limits->n == (size_t)ids->shape[1])) &&
                 (!active || (active->integer && active->n == (size_t)ids->shape[0])),
             "scales are as many as choices, thresholds as a row, active_mask as rows") ||
-        !are_below(call, ids, table->shape[0], "expert_ids"))
+        !call_integers_below(call, ids, table->shape[0], "expert_ids"))
         return;
     struct node *y = node_new_integer(tape, ids->dtype, 2, ids->shape);
     int64_t columns = table->shape[1], k = ids->shape[1];
@@ -783,103 +665,6 @@ static void update_expert(struct call *call)
     call_return(call, mask);
 }
 
-/* ---- a recurrence over tokens -------------------------------------------------------------------------- */
-
-/* The rows (heads, 1 or more) of token t of x (tokens, heads, ..), in the shape of a state (heads, a, b). */
-static struct node *of_token(struct tape *tape, struct node *x, int64_t t, int64_t heads, int64_t a,
-                             int64_t b)
-{
-    struct node *row = node_slice(tape, x, 0, t, 1, 1);
-    int64_t own = x->rank > 1 ? x->shape[1] : 1, width = x->rank > 2 ? x->shape[2] : 1;
-    if (own != heads && own > 0) { /* each serves a group */
-        int64_t lone[3] = { own, 1, width }, wide[3] = { own, heads / own, width };
-        row = node_broadcast(tape, node_reshape(tape, row, 3, lone), 3, wide);
-    }
-    int64_t shape[3] = { heads, a, b };
-    return node_reshape(tape, row, 3, shape);
-}
-
-/* A state S (heads, dv, dk) through the tokens of each sequence: S exp(g), then + beta (v - S k) k^T; the output is S q
- * scale. Each token's state is kept at its index, where a sequence begins is the state of its first token's, or of the
- * last one that was accepted. */
-static void recurrent_gated_delta_rule(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
-                *v = call_tensor(call, "value"), *state = call_tensor(call, "state"),
-                *beta = call_optional_tensor(call, "beta"), *g = call_optional_tensor(call, "g"),
-                *index = call_tensor(call, "ssm_state_indices"),
-                *lengths = call_tensor(call, "actual_seq_lengths"),
-                *accepted = call_optional_tensor(call, "num_accepted_tokens");
-    enum dtype dtype = v->dtype;
-    if (!call_require(call,
-                      q->rank == 3 && k->rank == 3 && v->rank == 3 && state->rank == 4 &&
-                          v->shape[0] <= 512 && v->shape[0] >= 1 && q->shape[0] == v->shape[0] &&
-                          k->shape[0] == v->shape[0] && k->shape[1] == q->shape[1] &&
-                          k->shape[2] == q->shape[2] && q->shape[1] >= 1 &&
-                          v->shape[1] % q->shape[1] == 0 && state->shape[1] == v->shape[1] &&
-                          state->shape[2] == v->shape[2] && state->shape[3] == q->shape[2] &&
-                          !q->integer && !k->integer && !v->integer && !state->integer && v->n &&
-                          q->n,
-                      "at most 512 tokens, and states (.., heads, dv, dk), are followed here"))
-        return;
-    int64_t tokens = v->shape[0], heads = v->shape[1], dv = v->shape[2], dk = q->shape[2], at = 0;
-    struct node *factors[2] = { beta, g };
-    for (int i = 0; i < 2; i++)
-        if (!call_require(call,
-                          !factors[i] || (factors[i]->rank == 2 && factors[i]->shape[0] == tokens &&
-                                          factors[i]->shape[1] == heads && !factors[i]->integer),
-                          "beta and g have a number for each token and head"))
-            return;
-    if (!call_require(call,
-                      index->integer && index->n == (size_t)tokens && lengths->integer &&
-                          lengths->rank == 1 &&
-                          (!accepted || (accepted->integer && accepted->n == lengths->n)),
-                      "a state for each token and a length for each sequence are needed") ||
-        !are_below(call, index, state->shape[0], "ssm_state_indices") ||
-        !are_below(call, lengths, tokens + 1, "actual_seq_lengths"))
-        return;
-    double scale = call_is_none(call, "scale") ? 1 / sqrt((double)dk) : call_real(call, "scale");
-    struct node **kept = tape_allocate(tape, (size_t)state->shape[0], sizeof *kept),
-                **out = tape_allocate(tape, (size_t)tokens, sizeof *out);
-    if (tape_failed(tape)) return;
-    for (int64_t i = 0; i < state->shape[0]; i++) kept[i] = NULL;
-    int64_t one[3] = { heads, dv, dk }, row[3] = { 1, heads, dv };
-    for (size_t s = 0; s < lengths->n; s++) {
-        int64_t length = lengths->integer[s], first = at;
-        if (!call_require(call, length <= tokens - at, "the sequences are longer than the tokens"))
-            return;
-        if (!length) continue;
-        if (accepted) {
-            int64_t last = accepted->integer[s];
-            if (!call_require(call, last >= 1 && last <= length, "%lld tokens are accepted of %lld",
-                              (long long)last, (long long)length))
-                return;
-            first += last - 1;
-        }
-        int64_t from = index->integer[first];
-        struct node *S = kept[from]
-                             ? kept[from]
-                             : node_reshape(tape, node_slice(tape, state, 0, from, 1, 1), 3, one);
-        for (int64_t t = at; t < at + length; t++) {
-            struct node *key = of_token(tape, k, t, heads, dk, 1);
-            if (g)
-                S = node_multiply(tape, S,
-                                  node_apply(tape, "exp", of_token(tape, g, t, heads, 1, 1)));
-            struct node *y = node_subtract(tape, of_token(tape, v, t, heads, dv, 1),
-                                           compose_matmul(tape, S, key));
-            if (beta) y = node_multiply(tape, y, of_token(tape, beta, t, heads, 1, 1));
-            S = node_add(tape, S, node_multiply(tape, y, node_transpose(tape, key, 1, 2)));
-            kept[index->integer[t]] = S;
-            struct node *query = node_scale(tape, of_token(tape, q, t, heads, dk, 1), scale);
-            out[t] = node_reshape(tape, compose_matmul(tape, S, query), 3, row);
-        }
-        at += length;
-    }
-    if (!call_require(call, at == tokens, "the sequences are shorter than the tokens")) return;
-    call_return_typed(call, node_concatenate(tape, out, (int)tokens, 0), dtype);
-}
-
 /* clang-format off */
 #define PERMUTE "(Tensor tokens, Tensor indices, int? num_out_tokens=None, bool padded_mode=False)"
 #define UNPERMUTE "(Tensor permuted_tokens, Tensor sorted_indices, Tensor? probs=None, bool padded_mode=False, int[]? restore_shape=None)"
@@ -890,10 +675,7 @@ const struct op ops_npu_moe[] = {
     { "npu_moe_token_permute", NPU, PERMUTE, token_permute, OP_ONE_NODE, 0, NULL },
     { "npu_moe_token_permute.npu_moe_token_permute", MINDSPEED, PERMUTE, token_permute, OP_ONE_NODE, 0, NULL },
     { "npu_moe_token_permute_with_routing_map", NPU, "(Tensor tokens, Tensor routing_map, *, Tensor? probs=None, int? num_out_tokens=None, bool drop_and_pad=False)", permute_with_routing_map, OP_ONE_NODE, 0, NULL },
-    { "npu_recurrent_gated_delta_rule", NPU, "(Tensor query, Tensor key, Tensor value, Tensor state, *, Tensor? beta=None, float? scale=None, Tensor actual_seq_lengths, Tensor ssm_state_indices, Tensor? num_accepted_tokens=None, Tensor? g=None, Tensor? gk=None)", recurrent_gated_delta_rule, OP_NO_GRADIENT, 0, NULL },
-    { "npu_mhc_pre", NPU, "(Tensor x, Tensor phi, Tensor alpha, Tensor bias, *, Tensor? gamma=None, float norm_eps=1e-06, float hc_eps=1e-06, int out_flag=0, int inner_precise=0)", mhc_pre, OP_NO_GRADIENT, 0, NULL },
     { "npu_moe_update_expert", NPU, "(Tensor expert_ids, Tensor eplb_table, *, Tensor? expert_scales=None, Tensor? pruning_threshold=None, Tensor? active_mask=None, int local_rank_id=-1, int world_size=-1, int balance_mode=0)", update_expert, OP_NO_GRADIENT, 0, NULL },
-    { "npu_mhc_post", NPU, "(Tensor x, Tensor? h_res, Tensor h_out, Tensor h_post)", mhc_post, OP_ONE_NODE, 0, NULL },
     { "npu_moe_token_unpermute", NPU, UNPERMUTE, token_unpermute, OP_ONE_NODE, 0, NULL },
     { "npu_moe_token_unpermute.npu_moe_token_unpermute", MINDSPEED, UNPERMUTE, token_unpermute, OP_ONE_NODE, 0, NULL },
     { "npu_moe_init_routing", NPU, "(Tensor x, Tensor row_idx, Tensor expert_idx, int active_num)", init_routing, OP_NO_GRADIENT, 0, NULL },

@@ -1,0 +1,225 @@
+/* Streams of residuals that mix from layer to layer, and a recurrence whose state is a matrix for each head, in torch_npu; by
+ * their documentation (op-plugin, docs/context).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/call/dimensions.h"
+#include "bench/call/op.h"
+#include "bench/ops/npu_groups.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/compose.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/unary.h"
+#include "bench/primitives/view.h"
+
+/* ---- streams of residuals --------------------------------------------------------------------------- */
+
+/* Stream j of the next layer: h_post[j] h_out + the sum over i of h_res[i][j] x[i] (x[j] without h_res). */
+static void mhc_post(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "x"), *mixed = call_optional_tensor(call, "h_res"),
+                *out = call_tensor(call, "h_out"), *post = call_tensor(call, "h_post");
+    int64_t column[TENSOR_MAX_RANK], row[TENSOR_MAX_RANK];
+    if (!call_require(call,
+                      x->rank >= 2 && !x->integer && !out->integer && !post->integer &&
+                          out->rank == x->rank - 1 && post->rank == x->rank - 1 &&
+                          (!mixed || mixed->rank == x->rank),
+                      "x is (.., streams, width), h_out (.., width), h_post (.., streams)"))
+        return;
+    memcpy(column, x->shape, sizeof column);
+    memcpy(row, x->shape, sizeof row);
+    column[x->rank - 1] = 1;
+    row[x->rank - 2] = 1;
+    struct node *y =
+        mixed ? compose_matmul(tape, node_transpose(tape, mixed, x->rank - 2, x->rank - 1), x) : x;
+    struct node *added = node_multiply(tape, node_reshape(tape, post, x->rank, column),
+                                       node_reshape(tape, out, x->rank, row));
+    call_return_typed(call, node_add(tape, y, added), x->dtype);
+}
+
+/* A part of the last dimension of x by its factor, and its part of the bias added. */
+static struct node *mixed_part(struct tape *tape, struct node *x, struct node *alpha,
+                               struct node *bias, int part, int64_t start, int64_t length)
+{
+    struct node *own = node_slice(tape, x, x->rank - 1, start, length, 1);
+    struct node *by = node_reshape(tape, node_slice(tape, alpha, 0, part, 1, 1), 0, NULL);
+    return node_add(tape, node_multiply(tape, own, by),
+                    node_slice(tape, bias, 0, start, length, 1));
+}
+
+/* What streams x (.., streams, width) give the next layer and how they mix: of h = phi (x gamma) in one piece over the root
+ * mean square of x, a sigmoid that weighs the streams, twice a sigmoid for what comes back, and a matrix. */
+static void mhc_pre(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "x"), *phi = call_tensor(call, "phi"),
+                *alpha = call_tensor(call, "alpha"), *bias = call_tensor(call, "bias"),
+                *gamma = call_optional_tensor(call, "gamma");
+    if (!call_require(call, call_int(call, "inner_precise") == 0,
+                      "products of fewer bits are not followed here") ||
+        !call_require(call,
+                      x->rank >= 3 && !x->integer && x->n && phi->rank == 2 && alpha->rank == 1 &&
+                          bias->rank == 1 && (alpha->shape[0] == 2 || alpha->shape[0] == 3) &&
+                          !phi->integer && !alpha->integer && !bias->integer,
+                      "streams, a matrix, two or three factors and a bias are needed"))
+        return;
+    int64_t n = x->shape[x->rank - 2], width = x->shape[x->rank - 1],
+            rows = (int64_t)x->n / (n * width);
+    bool mixes = alpha->shape[0] == 3;
+    int64_t outputs = 2 * n + (mixes ? n * n : 0), flat[2] = { rows, n * width },
+            split[3] = { rows, n, width };
+    if (!call_require(call,
+                      phi->shape[0] == outputs && phi->shape[1] == n * width &&
+                          bias->shape[0] == outputs && (!gamma || gamma->n == (size_t)(n * width)),
+                      "phi has %lld rows of %lld, bias as many numbers", (long long)outputs,
+                      (long long)(n * width)))
+        return;
+    struct node *wide = node_reshape(tape, x, 2, flat);
+    struct node *square = node_mean(tape, node_multiply(tape, wide, wide), 2, true);
+    struct node *r =
+        node_apply(tape, "rsqrt", node_offset(tape, square, call_real(call, "norm_eps")));
+    struct node *scaled = gamma ? node_multiply(tape, wide, node_reshape(tape, gamma, 1, flat + 1))
+                                : wide;
+    struct node *h = compose_linear(tape, scaled, phi, NULL), *weight = node_multiply(tape, h, r);
+    struct node *pre = node_offset(
+        tape, node_apply(tape, "sigmoid", mixed_part(tape, weight, alpha, bias, 0, 0, n)),
+        call_real(call, "hc_eps"));
+    struct node *post = node_scale(
+        tape, node_apply(tape, "sigmoid", mixed_part(tape, weight, alpha, bias, 1, n, n)), 2);
+    int64_t column[3] = { rows, n, 1 }, shape[TENSOR_MAX_RANK];
+    struct node *in = node_sum(
+        tape,
+        node_multiply(tape, node_reshape(tape, x, 3, split), node_reshape(tape, pre, 3, column)), 2,
+        false);
+    int lead = x->rank - 2;
+    memcpy(shape, x->shape, sizeof shape);
+    shape[lead] = width;
+    call_return_typed(call, node_reshape(tape, in, lead + 1, shape), x->dtype);
+    shape[lead] = n;
+    call_return_typed(call, node_reshape(tape, post, lead + 1, shape), DT_F32);
+    shape[lead + 1] = n;
+    if (mixes)
+        call_return_typed(call,
+                          node_reshape(tape, mixed_part(tape, weight, alpha, bias, 2, 2 * n, n * n),
+                                       lead + 2, shape),
+                          DT_F32);
+    else call_return_none(call);
+    if (call_int(call, "out_flag") == 0) {
+        for (int k = 0; k < 3; k++) call_return_none(call);
+        return;
+    }
+    call_return_typed(call, node_reshape(tape, r, lead, shape), DT_F32);
+    shape[lead] = outputs;
+    call_return_typed(call, node_reshape(tape, h, lead + 1, shape), DT_F32);
+    shape[lead] = n;
+    call_return_typed(call, node_reshape(tape, pre, lead + 1, shape), DT_F32);
+}
+
+/* ---- a recurrence over tokens -------------------------------------------------------------------------- */
+
+/* The rows (heads, 1 or more) of token t of x (tokens, heads, ..), in the shape of a state (heads, a, b). */
+static struct node *of_token(struct tape *tape, struct node *x, int64_t t, int64_t heads, int64_t a,
+                             int64_t b)
+{
+    struct node *row = node_slice(tape, x, 0, t, 1, 1);
+    int64_t own = x->rank > 1 ? x->shape[1] : 1, width = x->rank > 2 ? x->shape[2] : 1;
+    if (own != heads && own > 0) { /* each serves a group */
+        int64_t lone[3] = { own, 1, width }, wide[3] = { own, heads / own, width };
+        row = node_broadcast(tape, node_reshape(tape, row, 3, lone), 3, wide);
+    }
+    int64_t shape[3] = { heads, a, b };
+    return node_reshape(tape, row, 3, shape);
+}
+
+/* A state S (heads, dv, dk) through the tokens of each sequence: S exp(g), then + beta (v - S k) k^T; the output is S q
+ * scale. Each token's state is kept at its index, where a sequence begins is the state of its first token's, or of the
+ * last one that was accepted. */
+static void recurrent_gated_delta_rule(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
+                *v = call_tensor(call, "value"), *state = call_tensor(call, "state"),
+                *beta = call_optional_tensor(call, "beta"), *g = call_optional_tensor(call, "g"),
+                *index = call_tensor(call, "ssm_state_indices"),
+                *lengths = call_tensor(call, "actual_seq_lengths"),
+                *accepted = call_optional_tensor(call, "num_accepted_tokens");
+    enum dtype dtype = v->dtype;
+    if (!call_require(call,
+                      q->rank == 3 && k->rank == 3 && v->rank == 3 && state->rank == 4 &&
+                          v->shape[0] <= 512 && v->shape[0] >= 1 && q->shape[0] == v->shape[0] &&
+                          k->shape[0] == v->shape[0] && k->shape[1] == q->shape[1] &&
+                          k->shape[2] == q->shape[2] && q->shape[1] >= 1 &&
+                          v->shape[1] % q->shape[1] == 0 && state->shape[1] == v->shape[1] &&
+                          state->shape[2] == v->shape[2] && state->shape[3] == q->shape[2] &&
+                          !q->integer && !k->integer && !v->integer && !state->integer && v->n &&
+                          q->n,
+                      "at most 512 tokens, and states (.., heads, dv, dk), are followed here"))
+        return;
+    int64_t tokens = v->shape[0], heads = v->shape[1], dv = v->shape[2], dk = q->shape[2], at = 0;
+    struct node *factors[2] = { beta, g };
+    for (int i = 0; i < 2; i++)
+        if (!call_require(call,
+                          !factors[i] || (factors[i]->rank == 2 && factors[i]->shape[0] == tokens &&
+                                          factors[i]->shape[1] == heads && !factors[i]->integer),
+                          "beta and g have a number for each token and head"))
+            return;
+    if (!call_require(call,
+                      index->integer && index->n == (size_t)tokens && lengths->integer &&
+                          lengths->rank == 1 &&
+                          (!accepted || (accepted->integer && accepted->n == lengths->n)),
+                      "a state for each token and a length for each sequence are needed") ||
+        !call_integers_below(call, index, state->shape[0], "ssm_state_indices") ||
+        !call_integers_below(call, lengths, tokens + 1, "actual_seq_lengths"))
+        return;
+    double scale = call_is_none(call, "scale") ? 1 / sqrt((double)dk) : call_real(call, "scale");
+    struct node **kept = tape_allocate(tape, (size_t)state->shape[0], sizeof *kept),
+                **out = tape_allocate(tape, (size_t)tokens, sizeof *out);
+    if (tape_failed(tape)) return;
+    for (int64_t i = 0; i < state->shape[0]; i++) kept[i] = NULL;
+    int64_t one[3] = { heads, dv, dk }, row[3] = { 1, heads, dv };
+    for (size_t s = 0; s < lengths->n; s++) {
+        int64_t length = lengths->integer[s], first = at;
+        if (!call_require(call, length <= tokens - at, "the sequences are longer than the tokens"))
+            return;
+        if (!length) continue;
+        if (accepted) {
+            int64_t last = accepted->integer[s];
+            if (!call_require(call, last >= 1 && last <= length, "%lld tokens are accepted of %lld",
+                              (long long)last, (long long)length))
+                return;
+            first += last - 1;
+        }
+        int64_t from = index->integer[first];
+        struct node *S = kept[from]
+                             ? kept[from]
+                             : node_reshape(tape, node_slice(tape, state, 0, from, 1, 1), 3, one);
+        for (int64_t t = at; t < at + length; t++) {
+            struct node *key = of_token(tape, k, t, heads, dk, 1);
+            if (g)
+                S = node_multiply(tape, S,
+                                  node_apply(tape, "exp", of_token(tape, g, t, heads, 1, 1)));
+            struct node *y = node_subtract(tape, of_token(tape, v, t, heads, dv, 1),
+                                           compose_matmul(tape, S, key));
+            if (beta) y = node_multiply(tape, y, of_token(tape, beta, t, heads, 1, 1));
+            S = node_add(tape, S, node_multiply(tape, y, node_transpose(tape, key, 1, 2)));
+            kept[index->integer[t]] = S;
+            struct node *query = node_scale(tape, of_token(tape, q, t, heads, dk, 1), scale);
+            out[t] = node_reshape(tape, compose_matmul(tape, S, query), 3, row);
+        }
+        at += length;
+    }
+    if (!call_require(call, at == tokens, "the sequences are shorter than the tokens")) return;
+    call_return_typed(call, node_concatenate(tape, out, (int)tokens, 0), dtype);
+}
+
+/* clang-format off */
+const struct op ops_npu_streams[] = {
+    { "npu_recurrent_gated_delta_rule", NPU, "(Tensor query, Tensor key, Tensor value, Tensor state, *, Tensor? beta=None, float? scale=None, Tensor actual_seq_lengths, Tensor ssm_state_indices, Tensor? num_accepted_tokens=None, Tensor? g=None, Tensor? gk=None)", recurrent_gated_delta_rule, OP_NO_GRADIENT, 0, NULL },
+    { "npu_mhc_pre", NPU, "(Tensor x, Tensor phi, Tensor alpha, Tensor bias, *, Tensor? gamma=None, float norm_eps=1e-06, float hc_eps=1e-06, int out_flag=0, int inner_precise=0)", mhc_pre, OP_NO_GRADIENT, 0, NULL },
+    { "npu_mhc_post", NPU, "(Tensor x, Tensor? h_res, Tensor h_out, Tensor h_post)", mhc_post, OP_ONE_NODE, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(npu_streams);

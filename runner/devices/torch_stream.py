@@ -178,13 +178,14 @@ class Unrecordable(Exception):
 
 
 class Tensors(list):
-    """The tensors of a record, and how many more it has, whose elements could not be taken."""
+    """The tensors of a record, and how many more it has, whose elements could not be taken. Floating ones become `cast`,
+    where that is set."""
 
-    __slots__ = ("lacking",)
+    __slots__ = ("lacking", "cast")
 
-    def __init__(self):
+    def __init__(self, cast=None):
         super().__init__()
-        self.lacking = 0
+        self.lacking, self.cast = 0, cast
 
     def count(self):
         return len(self) + self.lacking
@@ -267,6 +268,8 @@ def undisturbed(function, *args):
 def encoded_tensor(tensor, tensors):
     try:
         check_elements(tensor)
+        if tensors.cast and tensor.dtype in CASTS:
+            tensor = tensor.detach().to(tensors.cast)
         text = tensor_text(tensor, len(tensors))
         tensors.append(taken(tensor))
         return text
@@ -349,6 +352,48 @@ def has_tensor(value):
 
 def unreadable(error):
     return typed(f"values that could not be read ({type(error).__name__}: {str(error)[:100]})")
+
+
+# --- autocast -------------------------------------------------------------------------------------------
+
+# What these compute with under autocast is not their arguments but those in autocast's dtype; so it is recorded. The
+# rest of what autocast knows computes in float32, in which the arguments are what they were.
+AUTOCAST = set("""conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution linear bilinear
+    matmul __matmul__ __rmatmul__ mm bmm mv inner addmm addmv addr addbmm baddbmm chain_matmul multi_dot einsum tensordot prelu
+    scaled_dot_product_attention multi_head_attention_forward""".split())
+RECURRENT = set("lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell".split())
+CASTS = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def first_tensor(values):
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            return value
+        if isinstance(value, (tuple, list)):
+            found = first_tensor(value)
+            if found is not None:
+                return found
+    return None
+
+
+def autocast_dtype(args):
+    """That of autocast where these are; None outside of it."""
+    tensor = first_tensor(args)
+    if tensor is None:
+        return None
+    device = tensor.device.type
+    if hasattr(torch, "get_autocast_dtype"):
+        return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
+    if device == "cpu":
+        return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
+    return torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else None
+
+
+def cast_for(plan, args):
+    try:
+        return autocast_dtype(args) if plan.casts else None
+    except Exception:  # a device that autocast does not know
+        return None
 
 
 # --- names ----------------------------------------------------------------------------------------------
@@ -749,10 +794,11 @@ def rank_of_process():
 class Plan:
     """What is done with the calls of one function."""
 
-    __slots__ = ("name", "number", "function")
+    __slots__ = ("name", "number", "casts")
 
     def __init__(self, name):
         self.name, self.number = name, 0
+        self.casts = name.rsplit(".", 1)[1] in AUTOCAST | RECURRENT
 
 
 class Mode(TorchFunctionMode):
@@ -936,7 +982,7 @@ class probe_stream:
             self.left_out += any(isinstance(value, torch.Tensor) for value in args)
             return function(*args, **kwargs)
         began = time.perf_counter()
-        tensors = Tensors()
+        tensors = Tensors(cast_for(plan, args))
         start = undisturbed(self.start_of, args, kwargs, tensors)
         self.spent_s += time.perf_counter() - began
         try:
@@ -948,6 +994,8 @@ class probe_stream:
             return result
         began = time.perf_counter()
         try:
+            if tensors.cast:
+                start = self.start_without_autocast(plan, start, (args, kwargs), result, tensors)
             self.record(plan, number, start, tensors, result, args)
         except Exception as error:
             self.fail(plan, error)
@@ -964,6 +1012,21 @@ class probe_stream:
             tensors.forget(0)
             tensors.lacking += has_tensor(args) or has_tensor(tuple(kwargs.values()))
             return f'{{"input_args":[{unreadable(error)}],"input_kwargs":{{}},"output":'
+
+    def start_without_autocast(self, plan, start, call, result, tensors):
+        """The entry up to the results, anew where autocast has not done what it does mostly: they are in another dtype.
+        These functions alter no argument."""
+        cast, tensors.cast = tensors.cast, None
+        first = first_tensor((result,))
+        if first is None or first.dtype == cast:
+            return start
+        tensors.forget(0)
+        tensors.lacking = 0
+        if first.dtype in CASTS and plan.name.rsplit(".", 1)[1] in RECURRENT:
+            tensors.lacking = 1
+            reason = typed(f"arguments of which autocast makes {cast} in some places")
+            return f'{{"input_args":[{reason}],"input_kwargs":{{}},"output":'
+        return undisturbed(self.start_of, *call, tensors)
 
     def end_of(self, results, tensors):
         inputs = len(tensors)

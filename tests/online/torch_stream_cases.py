@@ -177,6 +177,15 @@ class Opaque:
     item = __float__
 
 
+def flat(values):
+    """The tensors of an entry."""
+    for value in values:
+        if isinstance(value, list):
+            yield from flat(value)
+        elif isinstance(value, dict):
+            yield value
+
+
 def outcome(call):
     """What a call comes to, and what classes of the user have seen of it."""
     Watched.seen.clear()
@@ -356,6 +365,50 @@ class Recording(unittest.TestCase):
                 self.assertEqual(verdicts.pop("Torch.mul.7"), "error")
                 self.assertGreaterEqual(len(verdicts), 10)
                 self.assertEqual(set(verdicts.values()), {"pass"}, verdicts)
+
+    def test_autocast(self):
+        """Arguments are those that it computes with, where it does so; a wrong result is found all the same."""
+        generator = torch.Generator().manual_seed(2)
+        x, square, wide = (torch.randn(*shape, generator=generator) for shape in ((16, 64), (64, 64), (600, 64)))
+        calls = [lambda: F.linear(x, square, square[0]), lambda: torch.matmul(x, square), lambda: F.linear(wide, wide),
+                 lambda: torch.einsum("ij,jk->ik", x, square), lambda: torch.einsum("ij->i", x), lambda: torch.addmm(x[:, :64], x, square),
+                 lambda: F.conv2d(x.view(1, 4, 16, 16), square.view(64, 4, 4, 4)), lambda: torch.exp(x), lambda: torch.bmm(x[None], square[None]),
+                 lambda: torch.mm(x.double(), square.double())]
+        put = torch_stream.Sender.put
+        self.addCleanup(setattr, torch_stream.Sender, "put", put)
+        for enabled in (True, False):
+            items = []
+            torch_stream.Sender.put = lambda sender, item, wait_s: items.append(item) or put(sender, item, wait_s)
+            with Server() as server:
+                with stream(server, names=["Functional.*", "Torch.*"]) as probe, torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled):
+                    for call in calls:
+                        call()
+                    lowered = torch.bfloat16 if enabled else torch.float32
+                    self.assertEqual(items[0].tensors[0][1], torch_stream.taken(x.to(lowered))[1])
+                server.end()
+                self.assertEqual((probe.records, probe.dropped), (len(calls), 0))
+                for row in server.rows() if not enabled else ():
+                    self.assertEqual(row[1], "pass", row)
+            arguments = [[tensor["dtype"] for tensor in flat(json.loads(item.entry)["input_args"])] for item in items]
+            expected = [str(lowered)] * 4 + ["torch.float32"] + [str(lowered)] * 2 + ["torch.float32", str(lowered), "torch.float64"]
+            self.assertEqual([set(dtypes) for dtypes in arguments], [{dtype} for dtype in expected])
+        with Server() as server:
+            with stream(server) as probe, torch.autocast("cpu", dtype=torch.bfloat16):
+                torch.nn.LSTM(8, 8)(torch.ones(3, 2, 8))  # products in bfloat16, and what is between them in float32
+                torch.exp(x)
+            server.end()
+            row, _ = server.rows()
+            self.assertEqual(row[1], "SKIP")
+            self.assertIn("autocast", row[-1])
+        original = probe_stream.record
+        probe_stream.record = lambda probe, plan, number, start, tensors, result, args: original(
+            probe, plan, number, start, tensors, result * 1.1, args)
+        self.addCleanup(setattr, probe_stream, "record", original)
+        with Server("--profile", "strict") as server:
+            with stream(server) as probe, torch.autocast("cpu", dtype=torch.bfloat16):
+                F.linear(x, square)
+            server.end()
+            self.assertEqual(server.verdicts(), {"Functional.linear.0": "error"})
 
     def test_calls_inside_calls_are_not_recorded(self):
         with Server() as server:

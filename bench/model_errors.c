@@ -37,7 +37,7 @@ struct status model_errors(double **errors, struct tape *tape, struct node *node
             double e = x ? node_error(x, i) : 0;
             double last = x ? tape->unit * fabs(value[i]) : 0;
             if (e > 0 && computed_in_it)
-                e = tape_is_typical(tape) ? sqrt(fmax(e * e - last * last / 3, 0))
+                e = tape_is_typical(tape) ? e * sqrt(fmax(1 - last / e * (last / e) / 3, 0))
                                           : fmax(e - last, 0);
             out[i * parts + part] = e <= most ? e : INFINITY;
         }

@@ -65,6 +65,8 @@ static struct allowance allowance_at(const struct model *model, size_t i)
     if (want->kernel_bound) {
         a.reach = want->kernel_bound[i];
         a.spread = want->kernel_rms ? want->kernel_rms[i] : a.reach / 4;
+        /* Squares of float64 errors as small as these underflow in the model: a quarter of the worst, as for functions. */
+        if (a.spread < 0x1p-480) a.spread = fmax(a.spread, a.reach / 4);
         /* A value that is not exact before its last rounding has seen one rounding at least. */
         a.spread = fmax(a.spread, fmin(a.reach, unit_of(model->compute, want->hi[i]) / 2));
     } else {
@@ -147,7 +149,8 @@ static void measure_statistics(struct model_findings *out, struct error_statisti
 
     if (model->dtype == model->compute) {
         double expected = sqrt(a->spread * a->spread + unit * unit / 12);
-        if (!(expected > 0)) expected = unit; /* beside a float64 zero the squares underflow */
+        if (!(expected > 0x1p-500)) /* of float64, where squares underflow */
+            expected = fmax(hypot(a->spread, unit * 0.28867513459481287), 0x1p-1074);
         z = error / expected;
     } else {
         struct error_interval before = before_rounding(model, got, got - error);

@@ -36,6 +36,14 @@ static struct node *with_shared_errors(struct tape *tape, struct node *sum, stru
     return node_model_error(tape, sum, together, 4 / tape->unit);
 }
 
+struct node *node_multiply_slope(struct tape *tape, struct node *c, struct node *slope)
+{
+    struct node *flow = node_multiply(tape, c, slope);
+    return flow->n == slope->n && tape_is_model(tape)
+               ? node_model_error(tape, flow, slope, 2 * tape->tiny / tape->unit)
+               : flow;
+}
+
 static void binary_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct binary_function *f = node->parameters;
@@ -55,7 +63,7 @@ static void binary_backward(struct tape *tape, struct node *node, struct node *c
     for (int k = 0; k < 2; k++) {
         struct node *input = node->inputs[k];
         if (!input->tracked) continue;
-        struct node *flow = slopes[k] ? node_multiply(tape, cotangent, slopes[k])
+        struct node *flow = slopes[k] ? node_multiply_slope(tape, cotangent, slopes[k])
                                       : node_constant(tape, DT_NONE, 0, node->rank, node->shape);
         flow = node_sum_to_shape(tape, flow, input->rank, input->shape);
         if (slopes[k] && input->n < node->n)

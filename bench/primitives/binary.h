@@ -16,6 +16,9 @@ struct node *node_apply2(struct tape *tape, const char *name, struct node *a, st
 struct node *node_add(struct tape *tape, struct node *a, struct node *b);
 struct node *node_subtract(struct tape *tape, struct node *a, struct node *b);
 struct node *node_multiply(struct tape *tape, struct node *a, struct node *b);
+
+/* c times slope. In a model a kernel may multiply c with part of the slope first, and what underflows then with the rest. */
+struct node *node_multiply_slope(struct tape *tape, struct node *c, struct node *slope);
 struct node *node_divide(struct tape *tape, struct node *a, struct node *b);
 struct node *node_scale(struct tape *tape, struct node *x, double factor);
 struct node *node_offset(struct tape *tape, struct node *x, double term);

@@ -181,17 +181,20 @@ double value_log_ndtr(double x)
 /* The inverse Mills ratio decreases; it is 0.8 at 0 and below |x| + 0.8 left of it. */
 double slope_log_ndtr(double x, double e) { return (1 + fmax(0, e - x)) * (1 + 0x1p-40); }
 
-/* sqrt(2 / pi) / erfcx(-x / sqrt(2)). PyTorch's exp(-x^2 / 2 - y) loses the roundings of the square and of y, which for
- * x < 0 is about as large. */
+/* sqrt(2 / pi) / erfcx(-x / sqrt(2)). PyTorch's exp(-x^2 / 2) / exp(y) loses the roundings of the square and of y, which for
+ * x < 0 is about as large, and what the exponentials lose that underflow. */
 struct node *derivative_log_ndtr(struct tape *tape, struct node *x, struct node *y)
 {
-    (void)y;
     struct node *pi = node_apply(tape, "times_pi", node_scalar(tape, 1));
     struct node *root = node_apply(tape, "sqrt", node_divide(tape, node_scalar(tape, 2), pi));
     struct node *half_root = node_apply(tape, "sqrt", node_scalar(tape, 0.5));
     struct node *t = node_negate(tape, node_multiply(tape, x, half_root));
     struct node *slope = node_divide(tape, root, node_apply(tape, "erfcx", t));
-    return node_model_error(tape, slope, node_multiply(tape, slope, node_multiply(tape, x, x)), 4);
+    slope = node_model_error(tape, slope, node_multiply(tape, slope, node_multiply(tape, x, x)), 4);
+    if (!tape_is_model(tape)) return slope;
+    struct node *grown = node_apply(tape, "exp", node_negate(tape, node_detach(tape, y)));
+    return node_model_error(tape, slope, node_multiply(tape, slope, grown),
+                            4 * tape->tiny / tape->unit);
 }
 
 /* ---- Bessel functions ----------------------------------------------------------------------------- */
@@ -360,13 +363,12 @@ struct node *derivative_i0e(struct tape *tape, struct node *x, struct node *y)
                          node_multiply(tape, node_apply(tape, "sign", x), y));
 }
 
-/* I0e - I1e (sign(x) + 1 / x), which tends to 1/2 at 0. */
+/* I0e - (I1e sign(x) + I1e / x), which tends to 1/2 at 0. */
 struct node *derivative_i1e(struct tape *tape, struct node *x, struct node *y)
 {
-    struct node *factor =
-        node_add(tape, node_apply(tape, "sign", x), node_apply(tape, "reciprocal", x));
-    struct node *slope =
-        node_subtract(tape, node_apply(tape, "i0e", x), node_multiply(tape, y, factor));
+    struct node *signed_y = node_multiply(tape, y, node_apply(tape, "sign", x));
+    struct node *slope = node_subtract(tape, node_apply(tape, "i0e", x),
+                                       node_add(tape, signed_y, node_divide(tape, y, x)));
     struct node *is_zero = node_compare(tape, COMPARE_EQ, x, node_scalar(tape, 0));
     return node_select(tape, is_zero, node_scalar(tape, 0.5), slope);
 }

@@ -20,7 +20,7 @@ static void unary_backward(struct tape *tape, struct node *node, struct node *co
         return;
     }
     struct node *slope = f->derivative(tape, node->inputs[0], node);
-    tape_accumulate(tape, node->inputs[0], node_multiply(tape, cotangent, slope));
+    tape_accumulate(tape, node->inputs[0], node_multiply_slope(tape, cotangent, slope));
 }
 
 static void unary_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
@@ -80,8 +80,8 @@ static const struct primitive unary_primitive = { "a function", unary_backward, 
 /* What kernels' formulas lose beyond a relative accuracy, in units of roundoff, at (x, y). */
 static double at_crossing(double x, double y) { return (void)x, (void)y, 6; }
 static double at_pole_and_zero(double x, double y) { return (void)x, (void)y, 16; }
-/* The angle pi x is rounded. */
-static double of_angle(double x, double y) { return (void)y, 6 + 4 * fmin(fabs(x), 0x1p24); }
+/* The angle pi x is rounded, and pi before it, by half a unit. */
+static double of_angle(double x, double y) { return (void)y, 6 + 5 * fmin(fabs(x), 0x1p24); }
 /* Newton's method on erf: (erf(y) - x) / erf'(y), where erf(y) is rounded as x is. */
 static double by_newton(double x, double y) { return 2 * fabs(x) * fmin(exp(y * y), 0x1p24); }
 /* exp(|x|) times a Chebyshev sum, up to |x| = 8 one whose coefficients add up in magnitude to its value at 0, 1 for I0 and

@@ -202,6 +202,13 @@ static const struct {
     /* Products below 2^-1074 are lost, and multiplied by 1e5. */
     { "Torch.linalg.multi_dot([f64(1,1)[1e-200], f64(1,1)[1e-123], f64(1,1)[1e5]])", -1, 1, 1e-319,
       0 },
+    /* (1 + erf(x / sqrt 2)) / 2 cancels; exp(y) underflows behind the gradient of its logarithm. */
+    { "Torch.special.ndtr(f32(2)[-7 -0.1])", -1, 0x3, 1e-7, 0 },
+    { "Torch.special.log_ndtr(f32(2)[-13.5 -1])", 0, 0x1, 2e-4, 1e-5 },
+    /* The angle pi x is rounded, and pi before it. */
+    { "Torch.sinc(f32(1)[5480.4658])", 0, 0x1, 1.25e-8, 0 },
+    /* I1e(x) / x where 1 / x overflows. */
+    { "Torch.special.i1e(f64(2)[1e-310 1])", 0, 0x3, 1e-17, 0 },
     /* A place half-way between two inputs has its gradient at either. */
     { "Aten.grid_sampler_2d_backward(f32(1,1,1,1)[1], f32(1,1,1,3)[1 2 3], f32(1,1,1,2)[0.5 0], 1, "
       "0, True, [True,True])",

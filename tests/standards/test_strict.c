@@ -254,6 +254,28 @@ START_TEST(pairs_of_doubles)
 }
 END_TEST
 
+/* Errors of float64 whose squares underflow are expected to be a quarter of the worst, and are not measured in units of 0. */
+START_TEST(errors_whose_squares_underflow)
+{
+    static const struct model_fallback unused;
+    double want[1] = { 0x1p-1000 }, kernel_bound[1] = { 0x1p-1050 }, kernel_rms[1] = { 0 };
+    double got[1] = { 0x1p-1000 + 0x1p-1051 };
+    int64_t shape[1] = { 1 };
+    struct model_findings f;
+    struct reference reference = { .dtype = DT_F64,
+                                   .rank = 1,
+                                   .shape = { 1 },
+                                   .n = 1,
+                                   .hi = want,
+                                   .kernel_bound = kernel_bound,
+                                   .kernel_rms = kernel_rms };
+    struct tensor *tensor = tensor_of(&arena, DT_F64, 1, shape, got);
+    ck_assert_int_eq(error_model_measure(&f, &arena, tensor, &reference, &unused).code, 0);
+    ck_assert_uint_eq(f.beyond, 0);
+    ck_assert(f.largest > 1.5 && f.largest < 2.1);
+}
+END_TEST
+
 /* The statistics to the last digit. A float16 result is a rounding of everything within half a step, so only
  * what is beyond that counts as error. */
 START_TEST(statistics_by_their_definition)
@@ -335,6 +357,7 @@ int main(void)
     tcase_add_test(tcase, refinement_is_limited);
     tcase_add_test(tcase, explained_elements_are_not_refined);
     tcase_add_test(tcase, pairs_of_doubles);
+    tcase_add_test(tcase, errors_whose_squares_underflow);
     tcase_add_test(tcase, statistics_by_their_definition);
     tcase_add_test(tcase, no_memory_to_measure);
     suite_add_tcase(suite, tcase);

@@ -12,7 +12,7 @@
 #include "formats/pt.h"
 #include "repro/source_data.h"
 #include "repro/source_text.h"
-#include "runner/devices/worker/worker_message.h"
+#include "runner/devices/autocast.h"
 
 struct torch_source {
     const char *directory;
@@ -343,7 +343,7 @@ static void put_head(struct torch_source *s, const char *device, const char *tit
 /* torch.autocast where the arguments have several dtypes, as the run had it. */
 static void put_context(struct torch_source *s)
 {
-    enum dtype autocast = worker_autocast(&s->fault->c);
+    enum dtype autocast = case_autocast(&s->fault->c);
     if (autocast == DT_NONE) return;
     source_put(&s->text, "    torch.autocast(device.split(\":\")[0], dtype=%s).__enter__()\n",
                dtype_info(autocast)->name);

@@ -8,6 +8,7 @@
 #include "online/judge.h"
 #include "online/judge_live.h"
 #include "results/details_file.h"
+#include "support/cases.h"
 #include "support/suite.h"
 #include "support/workspace.h"
 
@@ -379,6 +380,51 @@ static void *copy_body(const void *body, size_t bytes)
     memcpy(copy, body, bytes);
     return copy;
 }
+
+/* linear of float32 arguments with a result in bfloat16, as a client that does not see autocast records it. Sums cancel, so
+ * that the rounding of the arguments is more than that of the result. */
+static struct status decode_autocast_linear(struct record *out, struct arena *arena,
+                                            const void *body, size_t bytes, const char *place)
+{
+    enum { ROWS = 4, WIDTH = 64, COLUMNS = 8 };
+    const int64_t x_shape[] = { ROWS, WIDTH }, w_shape[] = { COLUMNS, WIDTH },
+                  y_shape[] = { ROWS, COLUMNS };
+    double x[ROWS * WIDTH], w[COLUMNS * WIDTH], y[ROWS * COLUMNS] = { 0 };
+    unsigned char rounded[2 * COLUMNS * WIDTH];
+
+    (void)body, (void)bytes, (void)place;
+    for (int i = 0; i < ROWS * WIDTH; i++) x[i] = 1 + 0.001 * i;
+    for (int i = 0; i < COLUMNS * WIDTH; i++) w[i] = (i % 2 ? -1 : 1) * (1 + 0.003 * i);
+    struct value args =
+        list_value(arena, 2, tensor_value(arena, DT_F32, false, 2, x_shape, x, ROWS * WIDTH),
+                   tensor_value(arena, DT_F32, false, 2, w_shape, w, COLUMNS * WIDTH));
+    dtype_from_double(rounded, DT_BF16, x, ROWS * WIDTH);
+    dtype_to_double(x, rounded, DT_BF16, ROWS * WIDTH);
+    dtype_from_double(rounded, DT_BF16, w, COLUMNS * WIDTH);
+    dtype_to_double(w, rounded, DT_BF16, COLUMNS * WIDTH);
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        for (int k = 0; k < WIDTH; k++)
+            y[i] += x[i / COLUMNS * WIDTH + k] * w[i % COLUMNS * WIDTH + k];
+    *out = (struct record){ .call = make_case(arena, "Functional", "linear", args),
+                            .inputs_before = true };
+    out->call.outputs =
+        list_value(arena, 1, tensor_value(arena, DT_BF16, false, 2, y_shape, y, ROWS * COLUMNS));
+    return status_ok();
+}
+
+START_TEST(products_under_autocast_pass)
+{
+    struct workspace w = workspace_make();
+    struct judging j = { .options.profile = "strict" };
+    open_judge(&j, w.path, 1, NULL, 0);
+    submit(&j, &(struct judge_submission){ .origin = { .address = "10.0.0.7:4711", .rank = 0 },
+                                           .decode = decode_autocast_linear,
+                                           .body = copy_body("", 0) });
+    ck_assert_int_eq(finish(&j), 0);
+    ck_assert_uint_eq(j.told.verdicts[VERDICT_PASS], 1);
+    workspace_remove(&w);
+}
+END_TEST
 
 START_TEST(other_ranks_have_no_rows)
 {
@@ -777,6 +823,7 @@ int main(void)
     tcase_add_test(tests, a_judge_may_be_closed_at_any_time);
     tcase_add_test(tests, a_run_that_is_resumed_ends_the_same);
     tcase_add_test(tests, a_second_device_has_rows_of_its_own);
+    tcase_add_test(tests, products_under_autocast_pass);
     tcase_add_test(tests, other_ranks_have_no_rows);
     tcase_add_test(tests, lists_leave_no_rows);
     tcase_add_test(tests, bodies_that_are_no_records_stop_nothing);

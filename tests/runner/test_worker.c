@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runner/devices/autocast.h"
 #include "runner/devices/device.h"
 #include "runner/devices/worker/worker_message.h"
 #include "runner/devices/worker/worker_process.h"
@@ -360,30 +361,30 @@ START_TEST(autocast_follows_the_dtypes)
     struct value bf16 = ramp_value(&arena, DT_BF16, false, SHAPE(1));
     struct value i64 = ramp_value(&arena, DT_I64, false, SHAPE(1));
     struct api_case c = make_case(&arena, "Torch", "x", list_value(&arena, 1, i64));
-    ck_assert_int_eq(worker_autocast(&c), DT_NONE);
+    ck_assert_int_eq(case_autocast(&c), DT_NONE);
     c.args = list_value(&arena, 2, f32, bf16);
-    ck_assert_int_eq(worker_autocast(&c), DT_BF16);
+    ck_assert_int_eq(case_autocast(&c), DT_BF16);
     c.args = list_value(&arena, 1, f32);
     c.kwargs = dict_value(&arena, 1, "weight", f16);
-    ck_assert_int_eq(worker_autocast(&c), DT_F16);
+    ck_assert_int_eq(case_autocast(&c), DT_F16);
     c.kwargs = dict_value(&arena, 0);
-    ck_assert_int_eq(worker_autocast(&c), DT_NONE);
+    ck_assert_int_eq(case_autocast(&c), DT_NONE);
     c.outputs = list_value(&arena, 1, bf16);
-    ck_assert_int_eq(worker_autocast(&c), DT_BF16);
+    ck_assert_int_eq(case_autocast(&c), DT_BF16);
     c.outputs = list_value(&arena, 1, f32);
-    ck_assert_int_eq(worker_autocast(&c), DT_NONE);
+    ck_assert_int_eq(case_autocast(&c), DT_NONE);
     c.args = list_value(&arena, 1, f16);
-    ck_assert_int_eq(worker_autocast(&c), DT_NONE); /* nobody autocasts to float32 */
+    ck_assert_int_eq(case_autocast(&c), DT_NONE); /* nobody autocasts to float32 */
     c.outputs = list_value(&arena, 1, i64);
-    ck_assert_int_eq(worker_autocast(&c), DT_NONE);
+    ck_assert_int_eq(case_autocast(&c), DT_NONE);
     c.outputs = list_value(&arena, 1, f16);
-    ck_assert_int_eq(worker_autocast(&c), DT_NONE); /* it has that dtype already */
+    ck_assert_int_eq(case_autocast(&c), DT_NONE); /* it has that dtype already */
     c.args = list_value(&arena, 1, f32);
-    ck_assert_int_eq(worker_autocast(&c), DT_F16);
+    ck_assert_int_eq(case_autocast(&c), DT_F16);
     c.outputs = list_value(&arena, 1, int_value(5));
-    ck_assert_int_eq(worker_autocast(&c), DT_NONE);
+    ck_assert_int_eq(case_autocast(&c), DT_NONE);
     c.outputs = list_value(&arena, 1, (struct value){ .kind = VALUE_TENSOR });
-    ck_assert_int_eq(worker_autocast(&c), DT_NONE);
+    ck_assert_int_eq(case_autocast(&c), DT_NONE);
 }
 END_TEST
 

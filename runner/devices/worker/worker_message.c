@@ -14,6 +14,7 @@
 #include "core/checked.h"
 #include "core/memory.h"
 #include "formats/json_tree.h"
+#include "runner/devices/autocast.h"
 #include "runner/devices/tensor_layout.h"
 
 /* Tensors start on multiples of this. */
@@ -203,38 +204,11 @@ static void append_recorded(struct text *text, const struct value *value, bool *
     text_append(text, "]}");
 }
 
-struct survey {
-    bool seen[DT_COUNT];
-};
-
-static bool survey_tensor(struct value *value, void *context)
-{
-    struct survey *survey = context;
-    if (value->tensor.tensor) survey->seen[value->tensor.tensor->dtype] = true;
-    return true;
-}
-
-enum dtype worker_autocast(const struct api_case *c)
-{
-    struct survey survey = { { false } };
-    struct value args = c->args, kwargs = c->kwargs;
-    (void)value_each_tensor(&args, survey_tensor, &survey);
-    (void)value_each_tensor(&kwargs, survey_tensor, &survey);
-    int distinct = survey.seen[DT_F16] + survey.seen[DT_BF16] + survey.seen[DT_F32];
-    if (distinct > 1) return survey.seen[DT_F16] ? DT_F16 : DT_BF16;
-    if (distinct == 0 || !c->outputs.list.count) return DT_NONE;
-    const struct value *output = &c->outputs.list.items[0];
-    if (output->kind != VALUE_TENSOR || !output->tensor.record) return DT_NONE;
-    enum dtype dtype = output->tensor.record->dtype;
-    bool narrow = dtype == DT_F16 || dtype == DT_BF16;
-    return narrow && !survey.seen[dtype] ? dtype : DT_NONE;
-}
-
 struct status worker_request(struct text *out, struct worker_memory *memory, uint64_t number,
                              const struct api_case *c, bool want_gradients)
 {
     struct arena arena = { 0 };
-    enum dtype autocast = worker_autocast(c);
+    enum dtype autocast = case_autocast(c);
     bool first = true;
     struct status st;
 

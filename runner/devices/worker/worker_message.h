@@ -66,9 +66,4 @@ struct status worker_read_reply(struct device_result *out, struct worker_reply *
                                 const char *line, size_t bytes, uint64_t number,
                                 bool want_gradients);
 
-/* The dtype for autocasting this call on the device, DT_NONE for none: with several of float16,
- * bfloat16 and float32 among the tensors the one that is not float32; with one of them and an
- * output recorded in another, that output's. Only float16 and bfloat16 can be autocast to. */
-enum dtype worker_autocast(const struct api_case *c);
-
 #endif

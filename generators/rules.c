@@ -309,6 +309,11 @@ static const struct rule_row {
 
     /* Regions of interest. */
     { "npu_roi_align", NULL, "input rois", { RULE(rule_region_boxes, "rois", "input", 0) } },
+    { "npu_rotated_overlaps", NULL, "self query_boxes",
+      { RULE(rule_turned_boxes, "self", NULL, 0), RULE(rule_turned_boxes, "query_boxes", NULL, 0) } },
+    { "npu_rotated_iou", NULL, "self query_boxes",
+      { RULE(rule_turned_boxes, "self", NULL, 0), RULE(rule_turned_boxes, "query_boxes", NULL, 0) } },
+    { "npu_nms_rotated", NULL, "dets scores", { RULE(rule_turned_boxes, "dets", NULL, 0) } },
     /* clang-format on */
 };
 

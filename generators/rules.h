@@ -21,7 +21,7 @@ rule_function rule_index, rule_scatter, rule_advanced_index, rule_index_tuples, 
 /* rules_value.c */
 rule_function rule_domain, rule_divergence, rule_weights, rule_signs, rule_nonzero,
     rule_rounded_divisor, rule_shift, rule_sorted, rule_class_targets, rule_label_lists,
-    rule_region_boxes;
+    rule_region_boxes, rule_turned_boxes;
 /* rules_length.c */
 rule_function rule_offsets, rule_repeats, rule_split_points, rule_partition, rule_cumulative,
     rule_ctc;

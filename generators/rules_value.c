@@ -305,3 +305,26 @@ struct status rule_region_boxes(struct generation *generation, const struct rule
                     input->path);
     return status_ok();
 }
+
+/* Rows (x, y, width, height, angle): sides are not negative. */
+struct status rule_turned_boxes(struct generation *generation, const struct rule *rule)
+{
+    struct input *input = rule_subject(generation, rule->subject);
+    if (!input) return status_ok();
+    struct tensor *tensor = input->value->tensor.tensor;
+    if (!dtype_is_float(tensor->dtype) || tensor->rank < 2 || tensor->shape[tensor->rank - 1] != 5)
+        return status_ok();
+    size_t n = tensor_elements(tensor), bytes = dtype_info(tensor->dtype)->bytes;
+    for (size_t i = 0; i < n; i += 5) {
+        unsigned char *sides = (unsigned char *)tensor->data + (i + 2) * bytes;
+        double size[2];
+        dtype_to_double(size, sides, tensor->dtype, 2);
+        for (int k = 0; k < 2; k++) size[k] = fabs(size[k]);
+        dtype_from_double(sides, tensor->dtype, size, 2);
+    }
+    generation_note(generation,
+                    "%s: rows are (x, y, width, height, angle) with sides that are not "
+                    "negative",
+                    input->path);
+    return status_ok();
+}

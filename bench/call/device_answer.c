@@ -1,6 +1,8 @@
 /* Answers of a device that is known to be right as far as it goes: positions of values that tie, say. */
 #include "bench/call/device_answer.h"
 
+#include <string.h>
+
 #include "bench/call/call.h"
 
 const struct tensor *call_device_output(struct call *call, size_t k)
@@ -20,17 +22,27 @@ struct node *call_device_numbers(struct call *call, size_t k, size_t n)
     return tape_failed(call->tape) ? NULL : node;
 }
 
-struct node *call_device_integers(struct call *call, size_t k, const struct node *like)
+const int64_t *call_device_integer_list(struct call *call, size_t k, size_t *n)
 {
     const struct tensor *got = call_device_output(call, k);
     struct tensor dense;
-    if (!got || tape_failed(call->tape) || tensor_elements(got) != like->n ||
-        dtype_info(got->dtype)->kind != KIND_INTEGER ||
+    if (!got || tape_failed(call->tape) || dtype_info(got->dtype)->kind != KIND_INTEGER ||
         tensor_densify(&dense, call->tape->arena, got).code)
         return NULL;
+    *n = tensor_elements(got);
+    int64_t *numbers = tape_allocate(call->tape, *n, sizeof *numbers);
+    if (numbers) dtype_to_int64(numbers, dense.data, dense.dtype, *n);
+    return numbers;
+}
+
+struct node *call_device_integers(struct call *call, size_t k, const struct node *like)
+{
+    size_t n;
+    const int64_t *numbers = call_device_integer_list(call, k, &n);
+    if (!numbers || n != like->n) return NULL;
     struct node *node = node_new_integer(call->tape, like->dtype, like->rank, like->shape);
     if (tape_failed(call->tape)) return NULL;
-    dtype_to_int64(node->integer, dense.data, dense.dtype, node->n);
+    if (n) memcpy(node->integer, numbers, n * sizeof *numbers);
     return node;
 }
 

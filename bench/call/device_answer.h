@@ -23,6 +23,9 @@ struct node *call_device_numbers(struct call *call, size_t k, size_t n);
  * tensor of as many elements. */
 struct node *call_device_integers(struct call *call, size_t k, const struct node *like);
 
+/* The device's flat output k as integers, however many (*n); NULL when it is no integer tensor. */
+const int64_t *call_device_integer_list(struct call *call, size_t k, size_t *n);
+
 /* Indices chosen by the device: when output k of the device is an integer tensor of this shape
  * and `accept` finds each of its entries as right as ours, they are taken; otherwise `own`. */
 struct node *call_settled_indices(struct call *call, size_t k, struct node *own,

@@ -1,5 +1,5 @@
-/* Overlaps of pairs of boxes that losses of detectors are made of, boxes turned by an angle, and the cells that answer for
- * boxes; by op-plugin's documentation, its examples and the references of torch_npu's tests. */
+/* Overlaps of pairs of boxes that losses of detectors are made of, boxes turned by an angle, the cells that answer for
+ * boxes, and anchors; by op-plugin's documentation, its examples and the references of torch_npu's tests. */
 #include <math.h>
 
 #include "bench/call/op.h"
@@ -7,6 +7,7 @@
 #include "bench/ops/operands.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/selection.h"
@@ -231,6 +232,90 @@ static void anchor_response_flags(struct call *call)
     call_return(call, flags);
 }
 
+/* ---- anchors ------------------------------------------------------------------------------------------------------ */
+
+/* x within low and high. */
+static struct node *clamped(struct tape *tape, struct node *x, double low, double high)
+{
+    x = box_larger(tape, x, node_scalar(tape, low));
+    return isfinite(high) ? box_smaller(tape, x, node_scalar(tape, high)) : x;
+}
+
+/* Boxes against their anchors as mmdetection codes them for YOLO: centres in cells from the anchor's on, within the cell,
+ * and logarithms of the ratio of extents. */
+static void yolo_boxes_encode(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x[2] = { call_tensor(call, "self"), call_tensor(call, "gt_bboxes") }, *part[4];
+    struct node *stride = call_tensor(call, "stride");
+    const double eps = 1e-6;
+    if (!call_require(call,
+                      x[0]->rank == 2 && x[1]->rank == 2 && x[0]->shape[1] == 4 &&
+                          x[1]->shape[1] == 4 && x[0]->shape[0] == x[1]->shape[0] &&
+                          !x[0]->integer && !x[1]->integer && stride->rank == 1 &&
+                          stride->shape[0] == x[0]->shape[0],
+                      "boxes (n, 4), as many anchors and their strides are needed"))
+        return;
+    int64_t column[2] = { stride->shape[0], 1 };
+    stride = node_reshape(tape, node_to_real(tape, stride), 2, column);
+    for (int d = 0; d < 2; d++) {
+        struct node *centre[2], *size[2];
+        for (int k = 0; k < 2; k++) {
+            struct node *low = node_slice(tape, x[k], 1, d, 1, 1),
+                        *high = node_slice(tape, x[k], 1, d + 2, 1, 1);
+            centre[k] = node_scale(tape, node_add(tape, low, high), 0.5);
+            size[k] = node_subtract(tape, high, low);
+        }
+        struct node *shift = node_divide(tape, node_subtract(tape, centre[1], centre[0]), stride);
+        part[d] = clamped(tape, node_offset(tape, shift, 0.5), eps, 1 - eps);
+        part[d + 2] = node_apply(tape, "log",
+                                 clamped(tape, node_divide(tape, size[1], size[0]), eps, INFINITY));
+    }
+    call_return_typed(call, node_concatenate(tape, part, 4, 1), x[0]->dtype);
+}
+
+/* mmdetection's GridAssigner: of boxes that answer for an object, those that overlap it by more than pos_iou_thr belong to
+ * the object that they overlap most, and then, of objects in their order that overlap any box by more than min_pos_iou,
+ * all boxes that overlap it as much as its best one does (gt_max_assign_all), or that one. Belonging to object k is k + 1. */
+static void grid_assign_positive(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "self"), *overlaps = call_tensor(call, "overlaps"),
+                *answers = call_tensor(call, "box_responsible_flags"),
+                *most = call_tensor(call, "max_overlaps"),
+                *object = call_tensor(call, "argmax_overlaps"),
+                *most_of = call_tensor(call, "gt_max_overlaps"),
+                *best_of = call_tensor(call, "gt_argmax_overlaps");
+    double threshold = call_real(call, "pos_iou_thr"), least = call_real(call, "min_pos_iou");
+    int64_t n = (int64_t)x->n, count = call_int(call, "num_gts");
+    bool all = call_bool(call, "gt_max_assign_all");
+    if (!call_require(call,
+                      x->rank == 1 && !x->integer && overlaps->rank == 2 && !overlaps->integer &&
+                          overlaps->shape[1] == n && answers->integer && answers->n == x->n &&
+                          !most->integer && most->n == x->n && object->integer &&
+                          object->n == x->n && !most_of->integer && best_of->integer &&
+                          (int64_t)most_of->n >= overlaps->shape[0] &&
+                          (int64_t)best_of->n >= overlaps->shape[0],
+                      "boxes (n) and their overlaps with objects (k, n) are needed"))
+        return;
+    const double *assigned = node_values(tape, x), *overlap = node_values(tape, overlaps),
+                 *top = node_values(tape, most), *top_of = node_values(tape, most_of);
+    struct node *y = node_new_real(tape, x->dtype, 1, x->shape);
+    if (tape_failed(tape)) return;
+    for (int64_t i = 0; i < n; i++) {
+        bool belongs = top[i] > number_as_compared(threshold, most->dtype) && answers->integer[i];
+        y->value[i] = belongs ? (double)(object->integer[i] + 1) : assigned[i];
+    }
+    for (int64_t k = 0; k < overlaps->shape[0] && k < count; k++) {
+        if (!(top_of[k] > number_as_compared(least, most_of->dtype))) continue;
+        for (int64_t i = 0; i < n; i++)
+            if (answers->integer[i] &&
+                (all ? overlap[k * n + i] == top_of[k] : i == best_of->integer[k]))
+                y->value[i] = (double)(k + 1);
+    }
+    call_return_typed(call, y, x->dtype);
+}
+
 /* clang-format off */
 #define PAIR "(Tensor self, Tensor gtboxes, bool trans=False, bool is_cross=False, int mode=0"
 const struct op ops_npu_boxes[] = {
@@ -239,6 +324,8 @@ const struct op ops_npu_boxes[] = {
     { "npu_ciou", NPU, PAIR ", bool atan_sub_flag=False)", pair_overlap, OP_ONE_NODE, OVERLAP_COMPLETE, NULL },
     { "npu_rotated_box_encode", NPU, "(Tensor self, Tensor gt_bboxes, Tensor weight)", rotated_box_encode, OP_NO_GRADIENT, 0, NULL },
     { "npu_rotated_box_decode", NPU, "(Tensor self, Tensor deltas, Tensor weight)", rotated_box_decode, OP_NO_GRADIENT, 0, NULL },
+    { "npu_yolo_boxes_encode", NPU, "(Tensor self, Tensor gt_bboxes, Tensor stride, bool performance_mode=False)", yolo_boxes_encode, OP_NO_GRADIENT, 0, NULL },
+    { "npu_grid_assign_positive", NPU, "(Tensor self, Tensor overlaps, Tensor box_responsible_flags, Tensor max_overlaps, Tensor argmax_overlaps, Tensor gt_max_overlaps, Tensor gt_argmax_overlaps, Tensor num_gts, float pos_iou_thr, float min_pos_iou, bool gt_max_assign_all)", grid_assign_positive, OP_NO_GRADIENT, 0, NULL },
     { "npu_anchor_response_flags", NPU, "(Tensor self, int[2] featmap_size, int[2] stride, int num_base_anchors)", anchor_response_flags, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */

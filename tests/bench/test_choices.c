@@ -106,6 +106,16 @@ static const struct row rows[] = {
       "Any.outputs(i32(1,1,1,2)[2 1])", true },
     { "NPU.npu_quant_lightning_indexer(i8(1,1,1,2)[1 0], i8(1,3,1,2)[2 0 2 0 3 0], f32(1,1,1)[1], f32(1,1,1)[1], f32(1,3,1)[1 1 1], 0, 0, sparse_count=2, sparse_mode=0)",
       "Any.outputs(i32(1,1,1,2)[0 1])", false },
+    /* Boxes of equal scores in any order; of two whose overlap is the threshold within rounding either answer; nothing else. */
+    { "NPU.npu_nms_v4(f32(2,4)[0 0 1 1 5 5 6 6], f32(2)[1 1], 2, f32()[0.4], f32()[0])", "Any.outputs(i32(2)[1 0], i32()[2])", true },
+    { "NPU.npu_nms_v4(f32(2,4)[0 0 1 1 5 5 6 6], f32(2)[1 2], 2, f32()[0.4], f32()[0])", "Any.outputs(i32(2)[0 1], i32()[2])", false },
+    { "NPU.npu_nms_v4(f32(2,4)[0 0 1 1 0 0 1 2], f32(2)[2 1], 2, f32()[0.5], f32()[0])", "Any.outputs(i32(1)[0], i32()[1])", true },
+    { "NPU.npu_nms_v4(f32(2,4)[0 0 1 1 0 0 1 2], f32(2)[2 1], 2, f32()[0.5], f32()[0])", "Any.outputs(i32(2)[0 1], i32()[2])", true },
+    { "NPU.npu_nms_v4(f32(2,4)[0 0 1 1 0 0 1 2], f32(2)[2 1], 2, f32()[0.4], f32()[0])", "Any.outputs(i32(2)[0 1], i32()[2])", false },
+    { "NPU.npu_nms_v4(f32(2,4)[0 0 1 1 0 0 1 2], f32(2)[2 1], 2, f32()[0.6], f32()[0])", "Any.outputs(i32(1)[0], i32()[1])", false },
+    { "NPU.npu_nms_rotated(f32(2,5)[0 0 2 1 90 0 0 1 1 0], f32(2)[2 1], 0.5)", "Any.outputs(i32(1)[0], i32(1)[1])", true },
+    { "NPU.npu_nms_rotated(f32(2,5)[0 0 2 1 90 0 0 1 1 0], f32(2)[2 1], 0.5)", "Any.outputs(i32(2)[0 1], i32(1)[2])", true },
+    { "NPU.npu_nms_rotated(f32(2,5)[0 0 2 1 90 0 0 1 1 0], f32(2)[2 1], 0.45)", "Any.outputs(i32(2)[0 1], i32(1)[2])", false },
     /* Half of the probability lies at the second of four equal logits, which a sum in float32 may see either way. */
     { "NPU.npu_top_k_top_p(f32(1,4)[0 0 0 0], f32(1)[0.5], None)", "Any.outputs(f32(1,4)[-inf 0 0 0])", true },
     { "NPU.npu_top_k_top_p(f32(1,4)[0 0 0 0], f32(1)[0.5], None)", "Any.outputs(f32(1,4)[-inf -inf 0 0])", true },

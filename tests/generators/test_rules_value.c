@@ -373,6 +373,25 @@ START_TEST(regions_name_their_image)
 }
 END_TEST
 
+START_TEST(turned_boxes_have_sides)
+{
+    struct built_case *b = numbered("NPU.npu_rotated_iou");
+    add(b, TENSOR3(b, DT_F32, -9, 9, 2, 20, 5));
+    add(b, TENSOR3(b, DT_F32, -9, 9, 2, 30, 5));
+    generate(b);
+    int turned = 0;
+    for (int k = 0; k < 2; k++) {
+        const double *x = reals(b, &b->args[k]);
+        for (int i = 0; i < (k ? 60 : 40); i++, x += 5) {
+            ck_assert(x[2] >= 0 && x[3] >= 0);
+            turned += x[4] < 0;
+        }
+    }
+    ck_assert_int_gt(turned, 0);
+    free_case(b);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("rules of values");
@@ -392,5 +411,6 @@ int main(void)
     tcase_add_test(tests, divisors_of_a_quotient);
     tcase_add_test(tests, sequences_that_are_not_sorted);
     tcase_add_test(tests, regions_name_their_image);
+    tcase_add_test(tests, turned_boxes_have_sides);
     return run_tests("rules of values", tests);
 }

@@ -94,10 +94,9 @@ void comparison_output_release(struct comparison_output *out)
 
 /* ---- details ---------------------------------------------------------------------------- */
 
-/* A word of ours. */
-static struct status append_word(struct csv_buffer *text, const char *word)
+static struct status append_verdict(struct csv_buffer *text, enum verdict verdict)
 {
-    return csv_append_plain(text, word, strlen(word));
+    return csv_append_plain(text, verdict_words[verdict].text, verdict_words[verdict].length);
 }
 
 /* Most cells are blank, in long runs: `count` of them at once. */
@@ -109,17 +108,12 @@ static char *put_blanks(char *out, size_t count)
     return out + 2 * count;
 }
 
-static char *put_word(char *out, const char *word, size_t length)
-{
-    memcpy(out, word, length);
-    out[length] = ',';
-    return out + length + 1;
-}
-
 static char *put_verdict(char *out, enum verdict verdict)
 {
-    const char *name = verdict_name(verdict);
-    return put_word(out, name, strlen(name));
+    const struct verdict_word *word = &verdict_words[verdict];
+    memcpy(out, word->text, sizeof word->text); /* of which the cells behind it cover the rest */
+    out[word->length] = ',';
+    return out + word->length + 1;
 }
 
 static char *put_number(char *out, double number, int decimals)
@@ -176,8 +170,8 @@ static struct status append_details(struct comparison_output *out, struct csv_te
 
     TRY(csv_append_cell(&out->details_text, name.bytes, name.length));
     TRY(append_cells(out, verdict, row));
-    TRY(append_word(&out->details_text, verdict_name(verdict->verdict)));
-    TRY(append_word(&out->details_text, verdict->algorithm));
+    TRY(append_verdict(&out->details_text, verdict->verdict));
+    TRY(csv_append_plain(&out->details_text, verdict->algorithm, strlen(verdict->algorithm)));
     TRY(csv_append_cell(&out->details_text, message.bytes, message.length));
     TRY(csv_end_row(&out->details_text));
     return flush_details(out);
@@ -255,14 +249,16 @@ struct compare_result call_verdicts_result(const struct call_verdicts *call, con
 struct status comparison_output_result(struct comparison_output *out,
                                        const struct compare_result *result)
 {
-    const char *const cells[] = { result->name, verdict_name(result->forward),
-                                  verdict_name(result->backward), result->message };
     out->counts.apis++;
     out->counts.verdicts[0][result->forward]++;
     out->counts.verdicts[1][result->backward]++;
     out->counts.judged += verdict_is_judgement(result->forward) ||
                           verdict_is_judgement(result->backward);
-    TRY(csv_append_row(&out->result_text, cells, 4));
+    TRY(csv_append_cell(&out->result_text, result->name, strlen(result->name)));
+    TRY(append_verdict(&out->result_text, result->forward));
+    TRY(append_verdict(&out->result_text, result->backward));
+    TRY(csv_append_cell(&out->result_text, result->message, strlen(result->message)));
+    TRY(csv_end_row(&out->result_text));
     TRY(flush(&out->result_text, out->result, WRITE_BYTES));
     if (!out->request->tell_result) return status_ok();
     return out->request->tell_result(out->request->context, result);

@@ -7,6 +7,10 @@
 #include "core/checked.h"
 #include "core/memory.h"
 
+/* Bytes that are looked at together. */
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
+typedef uint64_t words2 __attribute__((vector_size(16)));
+
 /* ---- writing ---------------------------------------------------------------------------- */
 
 /* Room for `bytes` more bytes. */
@@ -127,6 +131,20 @@ bool csv_is_formula(const char *text, size_t length)
 
 enum cell_kind { CELL_PLAIN, CELL_QUOTED, CELL_FORMULA };
 
+/* Has one of sixteen bytes or more a meaning for cell_kind? The last sixteen overlap those before them. */
+static bool has_meaning(const char *text, size_t length)
+{
+    words2 found = { 0 };
+    for (size_t i = 0; i < length; i += sizeof(bytes16)) {
+        size_t at = length - i < sizeof(bytes16) ? length - sizeof(bytes16) : i;
+        bytes16 bytes;
+        memcpy(&bytes, text + at, sizeof bytes);
+        found |= (words2)((bytes == ',') | (bytes == '"') | (bytes == '\n') | (bytes == '\r') |
+                          (bytes == ';'));
+    }
+    return (found[0] | found[1]) != 0;
+}
+
 /* How a cell is written. Cells are mostly blanks and numbers, so the usual answer is found in
  * one look at each byte. */
 static enum cell_kind cell_kind(const char *text, size_t length)
@@ -136,7 +154,8 @@ static enum cell_kind cell_kind(const char *text, size_t length)
         [','] = QUOTE, ['"'] = QUOTE, ['\n'] = QUOTE, ['\r'] = QUOTE, [';'] = SUSPICIOUS
     };
     unsigned found = starts_formula(text, length) ? SUSPICIOUS : 0;
-    for (size_t i = 0; i < length; i++) found |= meaning[(unsigned char)text[i]];
+    if (length < sizeof(bytes16) || has_meaning(text, length))
+        for (size_t i = 0; i < length; i++) found |= meaning[(unsigned char)text[i]];
     if ((found & SUSPICIOUS) && csv_is_formula(text, length)) return CELL_FORMULA;
     return (found & QUOTE) ? CELL_QUOTED : CELL_PLAIN;
 }
@@ -217,11 +236,6 @@ static const bool ends_cell[256] = { [','] = true, ['\n'] = true, ['\r'] = true 
 
 /* What scanning the window came to. */
 enum scan { SCAN_DONE, SCAN_NEED_MORE, SCAN_TOO_MANY_CELLS, SCAN_NO_MEMORY };
-
-bool csv_text_equal(struct csv_text text, const char *string)
-{
-    return strlen(string) == text.length && memcmp(text.bytes, string, text.length) == 0;
-}
 
 static struct csv_limits limits_or_defaults(const struct csv_limits *limits)
 {
@@ -324,8 +338,6 @@ static struct csv_text *cell_slot(struct csv_reader *reader, size_t index)
  * that ends a cell is the lowest that is set, as both kinds of hosts are little-endian. */
 static size_t plain_end(const char *text, size_t at, size_t end)
 {
-    typedef unsigned char bytes16 __attribute__((vector_size(16)));
-    typedef uint64_t words2 __attribute__((vector_size(16)));
     for (; at + sizeof(bytes16) <= end; at += sizeof(bytes16)) {
         bytes16 bytes;
         memcpy(&bytes, text + at, sizeof bytes);

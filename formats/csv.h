@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/file.h"
 #include "core/status.h"
@@ -78,7 +79,11 @@ struct csv_text {
     size_t length;
 };
 
-bool csv_text_equal(struct csv_text text, const char *string);
+/* Inline, since the length of a literal is known then. */
+static inline bool csv_text_equal(struct csv_text text, const char *string)
+{
+    return strlen(string) == text.length && memcmp(text.bytes, string, text.length) == 0;
+}
 
 /* The number that the text is, correctly rounded; false, with *value untouched, when
  * csv_is_number says that it is none. */

@@ -9,6 +9,7 @@
 
 #include "core/fixed.h"
 #include "formats/json.h"
+#include "formats/json_words.h"
 
 enum {
     /* A double's rounding boundary has 767 significant digits at most. */
@@ -36,6 +37,27 @@ static const double exact_powers_of_ten[EXACT_FRACTION + 1] = {
  * front: what nearly all cells are, and what JSON calls a number. */
 enum plain { PLAIN_NOT, PLAIN_NUMBER, PLAIN_VALUE /* and *value is set */ };
 
+/* Append the digits from `at` to `end`; false where one is none. Of 9 to 16, which the fraction of a printed number has,
+ * the last eight are read in one word that overlaps the first. */
+static bool read_digits(uint64_t *digits, const char *at, const char *end)
+{
+    static const uint64_t tens[9] = {
+        1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000
+    };
+    ptrdiff_t count = end - at, rest = count - 8;
+
+    if (rest > 0 && rest <= 8) {
+        uint64_t first = load8(at), last = load8(end - 8);
+        if (count_digits(first) < 8 || count_digits(last) < 8) return false;
+        *digits = (*digits * tens[8] + read_digits8(first)) * tens[rest] +
+                  read_digits8(last & UINT64_MAX << (64 - 8 * rest));
+        return true;
+    }
+    for (; at < end && *at >= '0' && *at <= '9'; at++)
+        *digits = *digits * 10 + (uint64_t)(*at - '0');
+    return at == end;
+}
+
 /* An integer below 2^53 and a power of ten up to 10^22 are doubles, so their quotient is rounded
  * once (Clinger 1990). That is the case for values below 90 with 14 decimals. */
 static enum plain read_plain(double *value, struct csv_text text)
@@ -51,11 +73,8 @@ static enum plain read_plain(double *value, struct csv_text text)
     if (!wholes || (*whole == '0' && wholes > 1)) return PLAIN_NOT;
     if (at < end) {
         if (*at++ != '.') return PLAIN_NOT;
-        const char *point = at;
-        for (; at < end && *at >= '0' && *at <= '9'; at++)
-            digits = digits * 10 + (uint64_t)(*at - '0');
-        fraction = at - point;
-        if (at != end || !fraction) return PLAIN_NOT;
+        fraction = end - at;
+        if (!fraction || !read_digits(&digits, at, end)) return PLAIN_NOT;
     }
     if (wholes + fraction > MOST_DIGITS || digits >= UINT64_C(1) << 53) return PLAIN_NUMBER;
     double quotient = (double)digits / exact_powers_of_ten[fraction];

@@ -73,14 +73,9 @@ static inline const char *take_digits(const char *at, const char *end, uint64_t 
     while (end - at >= 8) {
         uint64_t word = load8(at);
         int n = count_digits(word);
-        /* Bring the digits to the top of the word, zeros below, and add neighbours: pairs,
-         * quadruples, all eight. */
         if (!n) break;
-        word = (word & ones * 0x0f) << (64 - 8 * n);
-        word = (word * 10 + (word >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
-        word = (word * 100 + (word >> 16)) & UINT64_C(0x0000ffff0000ffff);
-        word = (word * 10000 + (word >> 32)) & UINT64_C(0xffffffff);
-        value = value * tens[n] + word;
+        /* The digits at the top of the word, zeros below. */
+        value = value * tens[n] + read_digits8(word << (64 - 8 * n));
         at += n;
         if (n < 8) {
             *digits = value;

@@ -1,4 +1,4 @@
-/* Text eight bytes at a time, as one word; shared by the files of the JSON parser. */
+/* Text eight bytes at a time, as one word; shared by the parsers of JSON, of numbers and of names. */
 #ifndef PROBE_FORMATS_JSON_WORDS_H
 #define PROBE_FORMATS_JSON_WORDS_H
 
@@ -25,11 +25,27 @@ static inline int count_unflagged(uint64_t flags)
     return flags ? __builtin_ctzll(flags) / 8 : 8;
 }
 
+/* The top bit of each byte of a word that is `byte`. */
+static inline uint64_t find_byte(uint64_t word, char byte)
+{
+    uint64_t x = word ^ ones * (unsigned char)byte;
+    return ~(((x & ~tops) + ~tops) | x) & tops;
+}
+
 /* Number of decimal digits at the start of a word. */
 static inline int count_digits(uint64_t word)
 {
     uint64_t x = word ^ ones * '0'; /* 0 to 9 for digits */
     return count_unflagged(((x & ~tops) + ones * (0x80 - 10)) | x);
+}
+
+/* The number that eight digits are. Neighbours are added: pairs, quadruples, all eight. */
+static inline uint64_t read_digits8(uint64_t word)
+{
+    word &= ones * 0x0f;
+    word = (word * 10 + (word >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
+    word = (word * 100 + (word >> 16)) & UINT64_C(0x0000ffff0000ffff);
+    return (word * 10000 + (word >> 32)) & UINT64_C(0xffffffff);
 }
 
 #endif

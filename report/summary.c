@@ -26,9 +26,10 @@ static struct status make_tables(struct summary *summary)
 /* "Functional.layer_norm" of "Functional.layer_norm.3". */
 static size_t api_length(const char *call)
 {
-    const char *dot = strrchr(call, '.');
-    return dot && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1) ? (size_t)(dot - call)
-                                                                             : strlen(call);
+    size_t length = strlen(call), digits = length;
+    while (digits && call[digits - 1] >= '0' && call[digits - 1] <= '9') digits--;
+    bool is_number = digits && digits < length && call[digits - 1] == '.';
+    return is_number ? digits - 1 : length;
 }
 
 static struct status find_api(struct api_summary **out, struct summary *summary, const char *call)

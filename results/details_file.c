@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "formats/json_words.h"
 #include "standards/header_language.h"
 #include "standards/row_layout.h"
 
@@ -142,23 +143,35 @@ enum verdict details_verdict(struct csv_text cell)
     while (cell.length && cell.bytes[cell.length - 1] == ' ') cell.length--;
     while (cell.length && *cell.bytes == ' ') cell.bytes++, cell.length--;
     for (enum verdict verdict = VERDICT_PASS; verdict <= VERDICT_SKIP; verdict++) {
-        const char *name = verdict_name(verdict);
-        if (strlen(name) == cell.length && strncasecmp(name, cell.bytes, cell.length) == 0)
+        const struct verdict_word *word = &verdict_words[verdict];
+        if (word->length == cell.length && strncasecmp(word->text, cell.bytes, cell.length) == 0)
             return verdict;
     }
     return VERDICT_BLANK;
 }
 
+enum { MOST_SEGMENTS = 7 };
+
+/* Where each segment of a text of eight bytes or more begins, and how many there are; 0 where there are too many. The
+ * last eight bytes overlap those before them. */
+static size_t find_segments(size_t begin[MOST_SEGMENTS], struct csv_text text)
+{
+    size_t n = 1;
+    begin[0] = 0;
+    for (size_t i = 0; i < text.length; i += 8) {
+        size_t seen = text.length - i < 8 ? 8 - (text.length - i) : 0, at = i - seen;
+        uint64_t dots = find_byte(load8(text.bytes + at), '.') & UINT64_MAX << 8 * seen;
+        for (; dots; dots &= dots - 1) {
+            if (n == MOST_SEGMENTS) return 0;
+            begin[n++] = at + (size_t)count_unflagged(dots) + 1;
+        }
+    }
+    return n;
+}
+
 bool row_name_split(struct row_name *out, struct csv_text text)
 {
-    enum { MOST_SEGMENTS = 7 };
-    size_t begin[MOST_SEGMENTS + 1] = { 0 }, n = 1; /* where each segment begins */
-
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.bytes[i] != '.') continue;
-        if (n == MOST_SEGMENTS) return false;
-        begin[n++] = i + 1;
-    }
+    size_t begin[MOST_SEGMENTS + 1], n = text.length < 8 ? 0 : find_segments(begin, text);
     if (n < MOST_SEGMENTS - 1) return false;
     begin[n] = text.length + 1;
     struct csv_text segment[MOST_SEGMENTS];

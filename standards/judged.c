@@ -1,9 +1,10 @@
 /* Names of verdicts, as they stand in the result files. */
 #include "standards/judged.h"
 
-static const char *const verdict_names[] = {
-    [VERDICT_BLANK] = " ",     [VERDICT_PASS] = "pass", [VERDICT_WARNING] = "warning",
-    [VERDICT_ERROR] = "error", [VERDICT_SKIP] = "SKIP",
+const struct verdict_word verdict_words[VERDICT_SKIP + 1] = {
+    [VERDICT_BLANK] = { " ", 1 },         [VERDICT_PASS] = { "pass", 4 },
+    [VERDICT_WARNING] = { "warning", 7 }, [VERDICT_ERROR] = { "error", 5 },
+    [VERDICT_SKIP] = { "SKIP", 4 },
 };
 
 bool verdict_is_judgement(enum verdict verdict)
@@ -11,7 +12,7 @@ bool verdict_is_judgement(enum verdict verdict)
     return verdict != VERDICT_BLANK && verdict != VERDICT_SKIP;
 }
 
-const char *verdict_name(enum verdict verdict) { return verdict_names[verdict]; }
+const char *verdict_name(enum verdict verdict) { return verdict_words[verdict].text; }
 
 enum verdict verdict_combine(const enum verdict *rows, size_t count)
 {

@@ -18,6 +18,13 @@ enum verdict { VERDICT_BLANK, VERDICT_PASS, VERDICT_WARNING, VERDICT_ERROR, VERD
 /* "pass", "warning", "error", "SKIP", " ". */
 const char *verdict_name(enum verdict verdict);
 
+/* The same by verdict, for who writes many: all eight bytes can be copied, `length` of them count. */
+struct verdict_word {
+    char text[8];
+    size_t length;
+};
+extern const struct verdict_word verdict_words[VERDICT_SKIP + 1];
+
 /* Pass, warning or error: something was looked at. */
 bool verdict_is_judgement(enum verdict verdict);
 

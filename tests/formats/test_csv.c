@@ -226,6 +226,38 @@ START_TEST(disarms_formulas)
 }
 END_TEST
 
+/* A byte that needs quotes or an apostrophe is seen wherever it stands in a cell of any length. */
+START_TEST(sees_every_byte_of_a_cell)
+{
+    static const char special[] = ",\"\n\r;";
+    char cell[80], expected[100];
+    for (size_t length = 1; length < 70; length++)
+        for (size_t at = 0; at < length * (sizeof special - 1); at++) {
+            char c = special[at % (sizeof special - 1)];
+            size_t place = at / (sizeof special - 1);
+            memset(cell, 'a', length);
+            cell[place] = c;
+            cell[length] = '\0';
+            if (c == ';' && place + 1 < length) cell[place + 1] = '=';
+            bool is_formula = (c == ';' && place + 1 < length) || (c == '\r' && !place);
+            int used = snprintf(expected, sizeof expected, "%s%s",
+                                c == ';' && !is_formula ? "" : "\"", is_formula ? "'" : "");
+            for (size_t i = 0; i < length; i++) {
+                if (cell[i] == '"') expected[used++] = '"';
+                expected[used++] = cell[i];
+                if (is_formula && cell[i] == ';') expected[used++] = '\'';
+            }
+            snprintf(expected + used, sizeof expected - (size_t)used, "%s,",
+                     c == ';' && !is_formula ? "" : "\"");
+            struct csv_buffer buffer = { 0 };
+            ck_ok(csv_append_cell(&buffer, cell, length));
+            ck_assert_uint_eq(buffer.length, strlen(expected));
+            ck_assert_mem_eq(buffer.data, expected, buffer.length);
+            csv_buffer_release(&buffer);
+        }
+}
+END_TEST
+
 /* Random cells come back through libcsv and through our reader, whatever they hold. */
 START_TEST(written_rows_read_back)
 {
@@ -671,6 +703,36 @@ START_TEST(reads_numbers_as_strtod)
 }
 END_TEST
 
+/* Numbers of any digits before and behind the point, and with a byte among them that is none, in memory that ends
+ * behind them. */
+START_TEST(reads_digits_as_strtod)
+{
+    uint64_t state = (uint64_t)_i + 7;
+    for (int round = 0; round < 20000; round++) {
+        char text[64];
+        size_t length = 0, wholes = 1 + next_random(&state) % 4;
+        size_t decimals = next_random(&state) % 24;
+        if (next_random(&state) % 4 == 0) text[length++] = '-';
+        while (wholes--) text[length++] = (char)('0' + next_random(&state) % 10);
+        if (decimals) text[length++] = '.';
+        while (decimals--) text[length++] = (char)('0' + next_random(&state) % 10);
+        if (next_random(&state) % 3 == 0)
+            text[next_random(&state) % length] = (char)next_random(&state) | 1; /* no NUL */
+        text[length] = '\0';
+        char *end, *copy = memory_copy_bytes(text, length);
+        double value = 7, expected = strtod(text, &end);
+        bool is_number = csv_is_number(text, length);
+        ck_assert_ptr_nonnull(copy);
+        ck_assert_msg(csv_read_number(&value, (struct csv_text){ copy, length }) == is_number, "%s",
+                      text);
+        if (is_number)
+            ck_assert_msg(memcmp(&value, &expected, sizeof value) == 0 || isnan(expected),
+                          "%s read as %a", text, value);
+        memory_release(copy);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("csv");
@@ -681,6 +743,8 @@ int main(void)
     tcase_add_test(tests, lone_empty_cell_is_a_row);
     tcase_add_loop_test(tests, disarms_formulas, 0,
                         (int)(sizeof formula_cells / sizeof *formula_cells));
+    tcase_add_test(tests, sees_every_byte_of_a_cell);
+    tcase_add_loop_test(tests, reads_digits_as_strtod, 0, 4);
     tcase_add_loop_test(tests, written_rows_read_back, 0, 50);
     tcase_add_loop_test(tests, reads_as_libcsv_does, 0, 50);
     tcase_add_test(tests, reads_odd_rows);

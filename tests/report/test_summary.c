@@ -72,6 +72,24 @@ START_TEST(calls_are_counted)
 }
 END_TEST
 
+/* The number of a call is no part of its API; other ends are. */
+START_TEST(calls_are_told_by_api)
+{
+    static const char *const calls[] = { "Torch.add.12", "Torch.mul", "Torch.div.x1",
+                                         "Torch.log1",   "17",        "Torch.exp." };
+    static const char *const apis[] = { " Torch.add: ",  " Torch.mul: ", " Torch.div.x1: ",
+                                        " Torch.log1: ", " 17: ",        " Torch.exp.: " };
+    struct summary summary = { 0 };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        add_note(&summary, calls[i], (struct row_note){ .verdict = VERDICT_ERROR, .sentence = "" });
+    char *text = printed(&summary, false);
+    for (size_t i = 0; i < sizeof apis / sizeof *apis; i++)
+        ck_assert_msg(strstr(text, apis[i]) != NULL, "%s in %s", apis[i], text);
+    free(text);
+    summary_release(&summary);
+}
+END_TEST
+
 /* Rows of an earlier part of the run, of this program and of the peer: any other word is none. */
 START_TEST(earlier_calls_are_counted_by_their_cells)
 {
@@ -377,6 +395,7 @@ int main(void)
     Suite *suite = suite_create("summary");
     TCase *tests = tcase_create("summary");
     tcase_add_test(tests, calls_are_counted);
+    tcase_add_test(tests, calls_are_told_by_api);
     tcase_add_test(tests, earlier_calls_are_counted_by_their_cells);
     tcase_add_test(tests, failing_apis_come_worst_first);
     tcase_add_test(tests, many_apis_are_cut);

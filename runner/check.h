@@ -37,6 +37,7 @@ struct check_setup {
     const struct error_data *error_data; /* NULL: failing tensors are not saved */
     struct call_watch watch;             /* all zeros: nobody */
     int64_t runs;                        /* of every call on the device */
+    bool casts_arguments;                /* of products under autocast, as it did */
     const struct budget *row_budget;     /* that rows are held to, or NULL */
     const char *backend;                 /* whose budget it is */
     struct memory_budget *budget;

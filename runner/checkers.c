@@ -155,6 +155,9 @@ struct check_setup checkers_setup(struct checkers *checkers, const struct run_op
                       .keep_recorded = !checkers->class->alter_inputs ||
                                        !inputs->framework->alters_inputs },
         .runs = options->runs,
+        /* msprobe's own reference computes with the arguments as they were recorded. */
+        .casts_arguments = checkers->class->needs_stored_outputs ||
+                           profile_rules(inputs->profile)->error_model,
         .row_budget = inputs->budget,
         .backend = inputs->backend,
         .budget = &checkers->budget,

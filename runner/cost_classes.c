@@ -33,6 +33,7 @@ static const struct cost_class classes[] = {
     { "npu_quantization", NULL,                                                                  15,    40,      0,  WORK_NONE,              0 },
     { "npu_quant_products", NULL,                                                                15,    40,      0,  WORK_NONE,              0 },
     { "npu_microscaling",   NULL,                                                                15,    40,      0,  WORK_NONE,              0 },
+    { "npu_microscaled",    NULL,                                                                15,    40,      0,  WORK_NONE,              0 },
     { "boxes",        NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
     { "npu_boxes",    NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
     { "npu_suppression", NULL,                                                                 1000,  1000,      0,  WORK_NONE,              0 },

@@ -1319,6 +1319,134 @@ def npu_add_quant_gmm_(y, x1, x2, x2_scale, group_list, *, x1_scale, group_list_
     return y + stored(torch.stack(added), y)
 
 
+# ---- floats and integers of four bits ------------------------------------------------------------------------------------
+
+FOUR = {296: ([0, 0.5, 1, 1.5, 2, 3, 4, 6], 2), 297: ([0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75], 0)}
+
+
+def four_bits(v, number, mode):
+    """The code of one number: of all values within the rounding's rule the nearest."""
+    values, size = FOUR[number][0], abs(v)
+    if size >= values[7]:
+        k = 7
+    else:
+        k = max(i for i in range(8) if values[i] <= size)
+        below, above = size - values[k], values[k + 1] - size
+        if mode == "floor":
+            k += v < 0 and below > 0
+        elif below > above or (below == above and (mode == "round" or k % 2)):
+            k += 1
+    return k + 8 * (math.copysign(1, v) < 0)
+
+
+def in_words(codes, each, dtype):
+    codes = codes.reshape(*codes.shape[:-1], -1, each)
+    word = sum((codes[..., i] & 15) << (4 * i) for i in range(each))
+    return torch.where(word >= 2**31, word - 2**32, word).to(dtype) if dtype == torch.int32 else word.to(dtype)
+
+
+def four_bits_along(x, axis, number, mode, size=32):
+    """The definition, block by block: numbers of four bits, packed, and the bytes of the powers of two."""
+    rows = x.double().movedim(axis, 0)
+    codes, most = torch.zeros(rows.shape, dtype=torch.int64), FOUR[number][1]
+    bytes_of = torch.zeros(math.ceil(rows.shape[0] / size / 2), *rows.shape[1:], 2, dtype=torch.uint8)
+    for k, i in enumerate(range(0, rows.shape[0], size)):
+        for at in itertools.product(*[range(n) for n in rows.shape[1:]]):
+            block = rows[(slice(i, i + size),) + at]
+            largest = float(block.abs().max())
+            e = -127 if largest == 0 else max(-127, math.frexp(largest)[1] - 1 - most)
+            bytes_of[(k // 2,) + at + (k % 2,)] = e + 127
+            for j, v in enumerate(block.tolist()):
+                codes[(i + j,) + at] = four_bits(math.ldexp(v, -e), number, mode)
+    return in_words(codes.movedim(0, axis), 2, torch.uint8), bytes_of.movedim(0, axis % x.dim())
+
+
+def in_blocks(x, axis, dst_type, scale_alg, round_mode="rint"):
+    if dst_type in FOUR:
+        return four_bits_along(x, axis, dst_type, round_mode)
+    return mx_along(x, axis, 32, {291: "torch.float8_e5m2", 292: "torch.float8_e4m3fn"}[dst_type], scale_alg)
+
+
+plain_mx = NPU["NPU.npu_dynamic_mx_quant"]
+
+
+@operator
+def npu_dynamic_mx_quant(x, *, axis=-1, dst_type, block_size=32, scale_alg=0, round_mode="rint", max_low_bound=0.0):
+    if dst_type in FOUR:
+        return four_bits_along(x, axis, dst_type, round_mode, block_size)
+    if max_low_bound:  # a block of nothing but small numbers has the scale of that number
+        return plain_mx(torch.cat([x, torch.full_like(x[:, :1], max_low_bound)], 1), axis=axis, dst_type=dst_type, scale_alg=scale_alg)[0][:, :-1], plain_mx(
+            torch.cat([x, torch.full_like(x[:, :1], max_low_bound)], 1), axis=axis, dst_type=dst_type, scale_alg=scale_alg)[1]
+    return plain_mx(x, axis=axis, dst_type=dst_type, block_size=block_size, scale_alg=scale_alg)
+
+
+def normalized_in_blocks(x, gamma, beta, epsilon, scale_alg, round_mode, dst_type, wants_rstd):
+    x, gamma = x.detach().double(), gamma.detach().double()
+    r = 1 / torch.sqrt((x * x).mean(-1, keepdim=True) + epsilon)
+    y = x * r * gamma + (0 if beta is None else beta.detach().double())
+    return in_blocks(y, -1, dst_type, scale_alg, round_mode) + ((r if wants_rstd else r[:0].reshape(-1)).float(),)
+
+
+@operator
+def npu_rms_norm_dynamic_mx_quant(x, gamma, *, beta=None, epsilon=1e-6, scale_alg=0, round_mode="rint", dst_type=296):
+    return normalized_in_blocks(x, gamma, beta, epsilon, scale_alg, round_mode, dst_type, x.requires_grad)
+
+
+@operator
+def npu_add_rms_norm_dynamic_mx_quant(x1, x2, gamma, *, beta=None, epsilon=1e-6, scale_alg=0, round_mode="rint", dst_type=296):
+    x = (x1 + x2).detach()
+    y, scales, r = normalized_in_blocks(x, gamma, beta, epsilon, scale_alg, round_mode, dst_type, x1.requires_grad)
+    return y, x, scales, r
+
+
+@operator
+def npu_swiglu_mx_quant(x, *, group_index=None, activate_dim=-1, activate_left=False, swiglu_mode=0, clamp_limit=7.0, glu_alpha=1.702, glu_bias=1.0,
+                        group_mode=0, axis=-1, dst_type=296, round_mode="rint", scale_alg=0):
+    a, b = (x[..., 0::2], x[..., 1::2]) if swiglu_mode == 1 else x.chunk(2, activate_dim)
+    if swiglu_mode != 1 and not activate_left:
+        a, b = b, a
+    if swiglu_mode == 0:
+        y = F.silu(a) * b
+    elif swiglu_mode == 3:
+        y = F.silu(a).clamp(max=clamp_limit) * b.clamp(-clamp_limit, clamp_limit)
+    else:
+        a = a.clamp(max=clamp_limit)
+        y = a * torch.sigmoid(glu_alpha * a) * (b.clamp(-clamp_limit, clamp_limit) + glu_bias)
+    return in_blocks(y, axis, dst_type, scale_alg, round_mode)
+
+
+@operator
+def npu_dynamic_dual_level_mx_quant(x, *, round_mode="rint"):
+    # The dtype of x is lost in float64: bfloat16, as all calls here have.
+    parts = [p for p in x.double().split(512, -1)]
+    scales = [p.abs().amax(-1, keepdim=True) / 6 for p in parts]
+    temp = torch.cat([(p / s).float().bfloat16().double() for p, s in zip(parts, scales)], -1)
+    y, bytes_of = four_bits_along(temp, -1, 296, round_mode)
+    return y, torch.cat(scales, -1).float(), bytes_of
+
+
+def four_bits_numbers(x):
+    codes = torch.stack([x.to(torch.int64) & 15, x.to(torch.int64) >> 4 & 15], -1).flatten(-2)
+    values = torch.tensor(FOUR[296][0], dtype=torch.float64)
+    return torch.where(codes >= 8, -1.0, 1.0).double() * values[codes & 7]
+
+
+@operator
+def npu_dual_level_quant_matmul(x1, x2, x1_level0_scale, x2_level0_scale, x1_level1_scale, x2_level1_scale, bias=None, output_dtype=torch.bfloat16):
+    a, b, k = four_bits_numbers(x1), four_bits_numbers(x2), 2 * x1.shape[1]
+    fine = [torch.exp2(s.flatten(1).double() - 127).repeat_interleave(32, 1)[:, :k] for s in (x1_level1_scale, x2_level1_scale)]
+    a = a * fine[0] * x1_level0_scale.repeat_interleave(512, 1)[:, :k]
+    b = b * fine[1] * x2_level0_scale.T.repeat_interleave(512, 1)[:, :k]
+    return labelled(a @ b.T + (0 if bias is None else bias), str(output_dtype))
+
+
+@operator
+def npu_kronecker_quant(x, kronecker_p1, kronecker_p2, clip_ratio=None):
+    y = kronecker_p1 @ (x @ kronecker_p2)
+    scale = y.abs().amax((1, 2)) / 7
+    return in_words(torch.round(y / scale[:, None, None]).to(torch.int64), 8, torch.int32), scale.float()
+
+
 # ---- pairs of boxes, turned boxes ----------------------------------------------------------------------------------------
 
 
@@ -1970,5 +2098,28 @@ for biased in (True, False):
         False, False, False)
     npu("npu_gru", g.normal(3, 2, 4), g.normal(1, 2, 5), g.normal(4, 15), g.normal(5, 15), g.normal(15), g.normal(15), ints(3, dtype=i32), biased, 1, 0.0,
         True, False, False)
+
+for number, mode in ((296, "rint"), (296, "round"), (296, "floor"), (297, "rint"), (297, "round"), (297, "floor")):
+    npu("npu_dynamic_mx_quant", torch.cat([g.normal(3, 70, dtype=bf16), torch.arange(-35, 35).div(4).to(bf16)[None]]), dst_type=number, round_mode=mode, **q)
+npu("npu_dynamic_mx_quant", g.normal(70, 4, dtype=f16, scale=50), axis=0, dst_type=296, block_size=64, **q)
+npu("npu_dynamic_mx_quant", g.normal(2, 20, scale=1e-3), dst_type=E4M3, scale_alg=1, max_low_bound=0.3, **q)
+for number, algorithm in ((296, 0), (297, 0), (291, 0), (292, 1)):
+    npu("npu_rms_norm_dynamic_mx_quant", g.normal(2, 3, 40, dtype=bf16), g.normal(40, dtype=bf16), dst_type=number, scale_alg=algorithm, **q)
+    npu("npu_add_rms_norm_dynamic_mx_quant", g.normal(3, 66, dtype=f16), g.normal(3, 66, dtype=f16), g.normal(66), beta=g.normal(66), dst_type=number,
+        scale_alg=algorithm, round_mode="floor" if number == 296 else "rint")
+    npu("npu_swiglu_mx_quant", g.normal(5, 140, dtype=bf16), group_index=ints(2, 3), dst_type=number, scale_alg=algorithm, **q)
+for mode in (0, 1, 2, 3):
+    npu("npu_swiglu_mx_quant", g.normal(3, 80, dtype=f16, scale=3), activate_left=True, swiglu_mode=mode, clamp_limit=2.5, glu_alpha=1.3, glu_bias=0.5, **q)
+npu("npu_swiglu_mx_quant", g.normal(2, 80, 6, dtype=f16), activate_dim=-2, axis=-2, **q)
+npu("npu_swiglu_mx_quant", g.normal(5, 64, dtype=bf16), group_index=ints(2, 5), group_mode=1, swiglu_mode=2, round_mode="round", **q)
+for mode in ("rint", "round", "floor"):
+    npu("npu_dynamic_dual_level_mx_quant", g.normal(2, 600, dtype=bf16, scale=4), round_mode=mode, **q)
+nibbles = lambda *shape: g.integers(*shape, low=0, high=256, dtype=torch.uint8)
+scales = lambda *shape: g.integers(*shape, low=124, high=130, dtype=torch.uint8)
+npu("npu_dual_level_quant_matmul", nibbles(3, 300), nibbles(5, 300), g.normal(3, 2), g.normal(2, 5), scales(3, 10, 2), scales(5, 10, 2), bias=g.normal(5), **q)
+npu("npu_dual_level_quant_matmul", nibbles(2, 32).to(torch.int8), nibbles(4, 32).to(torch.int8), g.normal(2, 1), g.normal(1, 4), scales(2, 1, 2), scales(4, 1, 2),
+    output_dtype=f16, **q)
+npu("npu_kronecker_quant", g.normal(3, 5, 8, dtype=bf16), g.normal(5, 5, dtype=bf16), g.normal(8, 8, dtype=bf16), **q)
+npu("npu_kronecker_quant", g.normal(2, 4, 16, dtype=f16), g.normal(4, 4, dtype=f16), g.normal(16, 16, dtype=f16), 1.0, **q)
 
 g.save()

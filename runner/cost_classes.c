@@ -38,6 +38,7 @@ static const struct cost_class classes[] = {
     { "npu_boxes",    NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
     { "npu_suppression", NULL,                                                                 1000,  1000,      0,  WORK_NONE,              0 },
     { "npu_regions",  NULL,                                                                     100,   100,      0,  WORK_NONE,              0 },
+    { "deformable",   NULL,                                                                     100,   100,  25000,  WORK_TAPS,            0.6 },
     { "npu_sampling",    NULL,                                                                     150,    40,      0,  WORK_NONE,              0 },
     { "npu_attention", NULL,                                                                     10,    20,      0,  WORK_SCORES,          175 },
     { "npu_attention_parts", NULL,                                                               10,    20,      0,  WORK_SCORES,          175 },

@@ -1642,6 +1642,42 @@ def npu_gru(x, hx, weight_input, weight_hidden, bias_input, bias_hidden, seq_len
     return tuple(torch.stack(parts) for parts in zip(*steps))
 
 
+@operator
+def npu_bert_apply_adam(lr, beta1, beta2, epsilon, grad, max_grad_norm, global_grad_norm, weight_decay, step_size=None, adam_mode=0, *, out):
+    var, m, v = out
+    g = grad / global_grad_norm if max_grad_norm > 0 and global_grad_norm > 1 else grad
+    m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g ** 2
+    update = m / (v.sqrt() + epsilon)
+    if adam_mode == 0:
+        return var - lr * (update + weight_decay * var), m, v
+    return var - (lr if step_size is None else step_size) * update - lr * weight_decay * var, m, v
+
+
+@operator
+def npu_stride_add(x, other, offset1, offset2, c1_len):
+    filled = [F.pad(t, (0, 0) * (t.dim() - 2) + (0, -t.shape[1] % 16)) for t in (x, other)]
+    return sum(t[:, 16 * o:16 * (o + c1_len)] for t, o in zip(filled, (offset1, offset2)))
+
+
+def deformed_samples(x, offset, kernel, stride, padding, dilation, groups):
+    """Every input counts by a tent about it, at places (n, group, kh, kw, out h, out w)."""
+    n, (kh, kw) = x.shape[0], kernel
+    dx, dy, factor = offset.reshape(n, 3, groups, kh, kw, *offset.shape[2:]).unbind(1)
+    y = dy + (torch.arange(dy.shape[-2]) * stride[2] - padding[0])[:, None] + (torch.arange(kh) * dilation[2])[:, None, None, None]
+    x_at = dx + (torch.arange(dx.shape[-1]) * stride[3] - padding[2]) + (torch.arange(kw) * dilation[3])[:, None, None]
+    rows = (1 - (y[..., None] - torch.arange(x.shape[2])).abs()).clamp(min=0)
+    columns = (1 - (x_at[..., None] - torch.arange(x.shape[3])).abs()).clamp(min=0)
+    split = x.reshape(n, groups, -1, *x.shape[2:])
+    samples = torch.einsum("ngchw,ngijopw,ngijoph->ngcoipj", split, columns, rows) * factor.permute(0, 1, 4, 2, 5, 3)[:, :, None]
+    return samples.reshape(n, x.shape[1], samples.shape[3] * kh, samples.shape[5] * kw)
+
+
+@operator
+def npu_deformable_conv2d(x, weight, offset, bias, kernel_size, stride, padding, dilation=(1, 1, 1, 1), groups=1, deformable_groups=1, modulated=True):
+    samples = deformed_samples(x, offset, kernel_size, stride, padding, dilation, deformable_groups)
+    return F.conv2d(samples, weight, bias, stride=tuple(kernel_size), groups=groups), samples
+
+
 # ---- the calls -------------------------------------------------------------------------------------------------------
 
 
@@ -2121,5 +2157,19 @@ npu("npu_dual_level_quant_matmul", nibbles(2, 32).to(torch.int8), nibbles(4, 32)
     output_dtype=f16, **q)
 npu("npu_kronecker_quant", g.normal(3, 5, 8, dtype=bf16), g.normal(5, 5, dtype=bf16), g.normal(8, 8, dtype=bf16), **q)
 npu("npu_kronecker_quant", g.normal(2, 4, 16, dtype=f16), g.normal(4, 4, dtype=f16), g.normal(16, 16, dtype=f16), 1.0, **q)
+adam_state = lambda dtype=torch.float32: (g.normal(9, dtype=dtype), g.normal(9, dtype=dtype), g.uniform(9, dtype=dtype))
+npu("npu_bert_apply_adam", 0.1, 0.9, 0.99, 1e-6, g.normal(9), -1, 0, 0, out=adam_state(), **q)
+npu("npu_bert_apply_adam", 0.1, 0.9, 0.99, 1e-6, g.normal(9), 1.0, 2.5, 0.3, None, 0, out=adam_state(), **q)
+npu("npu_bert_apply_adam", 0.1, 0.9, 0.99, 1e-6, g.normal(9, dtype=f16), 1.0, 0.5, 0.3, 0.2, 1, out=adam_state(f16), **q)
+npu("npu_bert_apply_adam", 0.1, 0.9, 0.99, 1e-6, g.normal(9), 0, 7.0, 0.3, None, 1, out=adam_state(), **q)
+npu("npu_stride_add", g.normal(1, 1, 1, 1, 1), g.normal(1, 1, 1, 1, 1), 0, 0, 1, **q)
+npu("npu_stride_add", g.normal(2, 50, 3, 2), g.normal(2, 33, 3, 2), 2, 1, 2, **q)
+npu("npu_stride_add", g.normal(2, 32, 3, 2, dtype=f16), g.normal(2, 48, 3, 2, dtype=f16), 0, 1, 2, **q)
+moved = lambda n, groups, kernel, *out: torch.cat([g.normal(n, 2 * groups * kernel, *out, scale=1.5), g.uniform(n, groups * kernel, *out)], 1)
+npu("npu_deformable_conv2d", g.normal(2, 4, 6, 7), g.normal(3, 4, 3, 2), moved(2, 1, 6, 4, 6), None, [3, 2], [1, 1, 1, 1], [0, 0, 0, 0])
+npu("npu_deformable_conv2d", g.normal(2, 4, 6, 7), g.normal(6, 2, 2, 3), moved(2, 2, 6, 4, 3), g.normal(6), [2, 3], [1, 1, 2, 3], [2, 1, 1, 2], [1, 1, 2, 1],
+    groups=2, deformable_groups=2)
+npu("npu_deformable_conv2d", g.normal(1, 2, 5, 5, dtype=f16), g.normal(2, 2, 3, 3, dtype=f16), moved(1, 1, 9, 5, 5).half(), g.normal(2, dtype=f16), [3, 3], [1, 1, 1, 1],
+    [1, 1, 1, 1])
 
 g.save()

@@ -2,6 +2,8 @@
  * with a mask by mode, of packed sequences and of keys in pages; and the update of a result by another part of the keys.
  * By their documentation (op-plugin, docs/context and docs/zh; MindSpeed, docs/ops).
  */
+#include "bench/ops/npu_attention.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -22,12 +24,12 @@
 
 /* ---- masks ------------------------------------------------------------------------------------------------ */
 
-/* True (masked) where column - row > above or row - column > below. */
-static struct node *outside_band(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
-                                 int64_t below)
+struct node *outside_band(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
+                          int64_t below)
 {
     return node_not(tape, node_band(tape, rows, columns, above, below));
 }
+
 /* softmax over the last dimension of scores with masked entries left out; a row with nothing
  * left is 0, as the fused operators define it. */
 static struct node *masked_softmax(struct tape *tape, struct node *scores, struct node *mask)
@@ -87,17 +89,6 @@ static struct node *repeat_heads(struct tape *tape, struct node *x, int64_t head
 
 /* ---- one block of queries and keys -------------------------------------------------------------------------- */
 
-/* What a call of any of the operators asks for; the names of its arguments are its own. */
-struct attention {
-    double scale;
-    int64_t mode, before, after; /* sparse_mode and the window */
-    struct node *mask, *pse;     /* NULL without */
-    bool pse_first;              /* added before the product is scaled */
-    bool wants_mask;    /* without a mask mode and window count for nothing; else they make one */
-    int64_t prefix[64]; /* of each batch, for modes 5 and 6 */
-    int prefixes;
-};
-
 /* The mask of a block whose mode is known; NULL where nothing is masked. In modes 2 to 8 the given mask is a compressed
  * triangle that stands for those it is cut from (mode 5: the whole one). */
 static struct node *block_mask(struct call *call, const struct attention *a, int64_t mode,
@@ -132,14 +123,8 @@ static struct node *block_mask(struct call *call, const struct attention *a, int
     }
 }
 
-/* What a block returns: (B, N, S, D), and for each query the largest score and the sum of exponentials about it. */
-struct block {
-    struct node *y, *largest, *sum;
-};
-
-/* softmax of the scores of q (B, N, S, D), k and v (B, K, S', D), with statistics, or with the logarithm of the whole sum. */
-static struct block attend(struct call *call, const struct attention *a, struct node *q,
-                           struct node *k, struct node *v, struct node *mask, bool statistics)
+struct block attend(struct call *call, const struct attention *a, struct node *q, struct node *k,
+                    struct node *v, struct node *mask, bool statistics)
 {
     struct tape *tape = call->tape;
     struct block block = { q, q, q };

@@ -44,6 +44,7 @@ static const struct cost_class classes[] = {
     { "npu_attention_parts", NULL,                                                               10,    20,      0,  WORK_SCORES,          175 },
     { "npu_cached_attention", "atb.npu_paged_cache_load",                                           3,     4,      0,  WORK_NONE,              0 },
     { "npu_cached_attention", NULL,                                                              10,    20,      0,  WORK_SCORES,          175 },
+    { "npu_listed_attention", NULL,                                                              10,    20,      0,  WORK_SCORES,          175 },
     { "npu_indexer",  NULL,                                                                    1000,  1000,      0,  WORK_NONE,              0 },
     { "npu_recurrent",NULL,                                                                      350,   400,      0,  WORK_STEPS,           1.5 },
     { "npu_products", NULL,                                                                      10,    25,  12500,  WORK_INNER,           0.3 },

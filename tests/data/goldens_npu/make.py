@@ -1820,6 +1820,72 @@ def atb__npu_paged_cache_load(key_cache, value_cache, block_table, context_lens,
     return tuple(loaded)
 
 
+@operator
+def npu_mla_prolog_v3(token_x, weight_dq, weight_uq_qr, weight_uk, weight_dkv_kr, rmsnorm_gamma_cq, rmsnorm_gamma_ckv, rope_sin, rope_cos, kv_cache, kr_cache, *,
+                      rmsnorm_epsilon_cq=1e-5, query_norm_flag=False, qc_qr_scale=1.0, **rest):
+    wide = [t.reshape(1, *t.shape) if t.dim() == 2 else t for t in (token_x, rope_sin, rope_cos)]
+    index = torch.arange(wide[0].shape[0] * wide[0].shape[1]).reshape(wide[0].shape[:2])
+    query, rope, *_ = npu_mla_prolog(wide[0], weight_dq, weight_uq_qr, weight_uk, weight_dkv_kr, rmsnorm_gamma_cq * qc_qr_scale, rmsnorm_gamma_ckv, *wide[1:], index,
+                                     kv_cache, kr_cache, rmsnorm_epsilon_cq=rmsnorm_epsilon_cq)
+    if token_x.dim() == 2:
+        query, rope = query[0], rope[0]
+    return query, rope, None, wide_rms(token_x @ weight_dq, rmsnorm_gamma_cq, rmsnorm_epsilon_cq)[0] if query_norm_flag else None, None
+
+
+def listed_keys_of(b, query, key, lengths, query_lengths, layout_query, layout_kv, table):
+    """The rows of a sequence: where its queries begin and end, and its keys."""
+    ends = listed(query_lengths) if query_lengths is not None else None
+    start, stop = ([0] + ends)[b:b + 2] if layout_query == "TND" else (b * query.shape[1], (b + 1) * query.shape[1])
+    if layout_kv == "TND":
+        first, last = ([0] + listed(lengths))[b:b + 2]
+        return start, stop, key[first:last, 0]
+    if layout_kv == "PA_BSND":
+        return start, stop, in_pages(key, table[b], int(lengths[b]), 1)[:, 0]
+    return start, stop, key[b, :key.shape[1] if lengths is None else int(lengths[b]), 0]
+
+
+def attention_by_list(query, split, sparse_indices, scale_value, sequences, *, block_table=None, actual_seq_lengths_query=None, actual_seq_lengths_kv=None,
+                      sparse_block_size=1, layout_query="BSND", layout_kv="BSND", sparse_mode=3, keys=None, **rest):
+    flat = query if layout_query == "TND" else query.flatten(0, 1)
+    lists = sparse_indices if layout_query == "TND" else sparse_indices.flatten(0, 1)
+    rows = []
+    for b in range(sequences):
+        start, stop, key = listed_keys_of(b, query, keys, actual_seq_lengths_kv, actual_seq_lengths_query, layout_query, layout_kv, block_table)
+        key, value = split(key)
+        for i in range(start, stop):
+            last = len(key) - (stop - start) + i - start + 1 if sparse_mode == 3 else len(key)
+            seen = [j for s in lists[i, 0].tolist() if s >= 0 for j in range(s * sparse_block_size, (s + 1) * sparse_block_size) if j < last]
+            rows.append(torch.softmax(flat[i] @ key[seen].T * scale_value, -1) @ value[seen])
+    return torch.stack(rows).reshape(*query.shape[:-1], -1)
+
+
+small_sparse_flash_attention = NPU["NPU.npu_sparse_flash_attention"]
+
+
+@operator
+def npu_sparse_flash_attention(query, key, value, sparse_indices, scale_value, *, query_rope=None, key_rope=None, layout_query="BSND", layout_kv="BSND", **rest):
+    if (layout_query, layout_kv) == ("BSND", "BSND"):
+        return small_sparse_flash_attention(query, key, value, sparse_indices, scale_value, query_rope=query_rope, key_rope=key_rope, **rest)
+    q, k = (query, key) if query_rope is None else (torch.cat([query, query_rope], -1), torch.cat([key, key_rope], -1))
+    y = attention_by_list(q, lambda rows: (rows[:, :k.shape[-1]], rows[:, k.shape[-1]:]), sparse_indices, scale_value, len(rest["actual_seq_lengths_kv"]),
+                          keys=torch.cat([k, value], -1), layout_query=layout_query, layout_kv=layout_kv, **rest)
+    return y, None, None
+
+
+@operator
+def npu_kv_quant_sparse_flash_attention(query, key, value, sparse_indices, scale_value, key_quant_mode, value_quant_mode, *, tile_size=128, rope_head_dim=64, **rest):
+    plain = query.shape[-1] - rope_head_dim
+
+    def split(rows):
+        rows = rows.contiguous()
+        turned = rows[:, plain:plain + 2 * rope_head_dim].contiguous().view(f16).to(query.dtype)
+        scales = rows[:, plain + 2 * rope_head_dim:].contiguous().view(torch.float32).to(query.dtype)
+        numbers = rows[:, :plain].to(query.dtype) * scales.repeat_interleave(tile_size, 1)
+        return torch.cat([numbers, turned], 1), numbers
+
+    return attention_by_list(query, split, sparse_indices, scale_value, len(rest["actual_seq_lengths_kv"]), keys=key, **rest)
+
+
 # ---- the calls -------------------------------------------------------------------------------------------------------
 
 
@@ -2351,5 +2417,29 @@ npu("atb.npu_ring_mla", *two_parts(5, 11, 2), ints([2, 3], [4, 7], dtype=i32), 4
 pages = caches(2, 8, 5, dtype=f16)
 npu("atb.npu_paged_cache_load", *pages, tables(3, 4), ints(5, 0, 9, dtype=i32), seq_starts=ints(0, 4, 6, dtype=i32), **q)
 npu("atb.npu_paged_cache_load", *pages, tables(2, 4), ints(0, 5, 12, dtype=i32), cumsum=True, key=g.normal(14, 2, 8, dtype=f16), value=g.normal(12, 2, 5, dtype=f16), **q)
+third = lambda x: (x[:9] + x[10:])
+npu("npu_mla_prolog_v3", *third(prolog()), **q)
+npu("npu_mla_prolog_v3", *third(prolog()), query_norm_flag=True, rmsnorm_epsilon_cq=0.01, **q)
+npu("npu_mla_prolog_v3", *(t.reshape(-1, t.shape[-1]) if i in (0, 7, 8) else t for i, t in enumerate(third(prolog()))), qc_qr_scale=1.5, **q)
+chosen = lambda *rows: ints(*([row] for row in rows), dtype=i32)
+five = chosen([0, -1, -1], [1, 0, -1], [0, 1, -1], [3, 0, 5], [2, 6, 4])
+npu("npu_sparse_flash_attention", g.normal(5, 4, 6), g.normal(6, 4, 1, 6), g.normal(6, 4, 1, 6), five, 0.3, query_rope=g.normal(5, 4, 2), key_rope=g.normal(6, 4, 1, 2),
+    layout_query="TND", layout_kv="PA_BSND", block_table=tables(2, 2), actual_seq_lengths_query=ints(2, 5, dtype=i32), actual_seq_lengths_kv=ints(3, 7, dtype=i32), **q)
+npu("npu_sparse_flash_attention", g.normal(5, 4, 6), g.normal(11, 1, 6), g.normal(11, 1, 6), chosen([0, -1], [1, 0], [0, 1], [2, -1], [1, 3]), 0.3, query_rope=g.normal(5, 4, 2),
+    key_rope=g.normal(11, 1, 2), layout_query="TND", layout_kv="TND", actual_seq_lengths_query=ints(2, 5, dtype=i32), actual_seq_lengths_kv=ints(4, 11, dtype=i32),
+    sparse_block_size=2, sparse_mode=0, **q)
+
+
+def keys_in_bytes(*shape):
+    parts = (bytes_(*shape, 8), g.normal(*shape, 4, dtype=f16).view(i8), g.uniform(*shape, 2, low=0.01, high=0.02).view(i8))
+    return torch.cat(parts, -1)
+
+
+keys = keys_in_bytes(6, 4, 1)
+npu("npu_kv_quant_sparse_flash_attention", g.normal(5, 4, 12, dtype=f16), keys, keys, five, 0.3, 2, 2, layout_query="TND", layout_kv="PA_BSND", block_table=tables(2, 2),
+    actual_seq_lengths_query=ints(2, 5, dtype=i32), actual_seq_lengths_kv=ints(3, 7, dtype=i32), attention_mode=2, tile_size=4, rope_head_dim=4, **q)
+keys = keys_in_bytes(2, 9, 1)
+npu("npu_kv_quant_sparse_flash_attention", g.normal(2, 3, 4, 12, dtype=f16), keys, keys, g.integers(2, 3, 1, 1, low=0, high=6, dtype=i32), 0.3, 2, 2,
+    actual_seq_lengths_kv=ints(9, 8, dtype=i32), attention_mode=2, tile_size=4, rope_head_dim=4, **q)
 
 g.save()

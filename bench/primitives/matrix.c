@@ -274,17 +274,24 @@ static void invert(double *x, double *lu, const double *a, size_t n, size_t *piv
     }
 }
 
-/* The errors of a kernel's inverse of matrix b; nothing is known of one that is singular. */
+/* The errors of a kernel's inverse of matrix b. Of one that is singular, or has an element that overflows in float, nothing is known, zeros
+ * included: infinity times 0 is NaN. */
 static void model_inverse(struct tape *tape, struct node *node, const struct node *a, size_t b,
                           const double *lu, const size_t *pivot)
 {
     size_t n = (size_t)node->shape[1], first = b * n * n;
     const struct factored m = { a, first, n, lu, pivot, node->value + first };
-    bool finite = true;
-    for (size_t i = 0; i < n * n; i++) finite = finite && isfinite(node->value[first + i]);
-    if (finite) matrix_model_inverse(tape, node->error + first, &m);
-    for (size_t i = 0; i < n * n && !finite; i++)
-        node->error[first + i] = isfinite(node->value[first + i]) ? INFINITY : 0;
+    double most = tape->wide ? dtype_info(DT_F64)->largest : dtype_info(DT_F32)->largest;
+    bool finite = true, known = true;
+    for (size_t i = 0; i < n * n; i++) {
+        finite = finite && isfinite(node->value[first + i]);
+        known = known && fabs(node->value[first + i]) <= most;
+    }
+    if (known) matrix_model_inverse(tape, node->error + first, &m);
+    for (size_t i = 0; i < n * n && !known; i++) {
+        if (!finite) node->value[first + i] = 0; /* any number, off by any other */
+        node->error[first + i] = INFINITY;
+    }
 }
 
 /* Largest row sum of |I - A X|, with the rounding of its own evaluation and the bounds of A. */

@@ -152,6 +152,12 @@ static const struct {
     { "Torch.std(f64(3)[1e-308 3e-309 2e-308])", 0, 0x7 },
     { "Torch.std(f64(3)[1e-100 3e-100 2e-100])", 0, 0 },
     { "Torch.sqrt(f32(2)[0 1])", 0, 0 },
+    /* Inverses that overflow in float32, and what is singular in double. */
+    { "Torch.linalg.inv(f32(2,2)[1e-39 0 0 1])", -1, 0xf },
+    { "Torch.pinverse(f32(2,1)[1e-38 1e-39])", -1, 0x3 },
+    /* A sum of gates that rounding may make 0. */
+    { "Torch.rnn_relu_cell(f32(1,2)[0.1 -0.3], f32(1,1)[0], f32(1,2)[0.3 0.1], f32(1,1)[1])",
+      0, 0x3 },
     /* Errors beyond float16 are no overflow of a float32 kernel. */
     { "Torch.matmul(f16(1,2)[60000 60000], f16(2,1)[60000 60000])", -1, 0 },
     /* Exponents that a long line of logarithms rounds. */

@@ -83,6 +83,7 @@ struct gru_step gru_step(struct tape *tape, struct node *inputs, struct node *hi
 static struct node *positive_part(struct tape *tape, struct node *sum)
 {
     struct node *zero = node_scalar(tape, 0);
+    sum = node_model_choice(tape, sum, sum, zero);
     struct node *y = node_select(tape, node_compare(tape, COMPARE_LE, sum, zero), zero, sum);
     return node_model_choice(tape, y, sum, zero);
 }

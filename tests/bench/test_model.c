@@ -158,6 +158,8 @@ static const struct {
     /* A sum of gates that rounding may make 0. */
     { "Torch.rnn_relu_cell(f32(1,2)[0.1 -0.3], f32(1,1)[0], f32(1,2)[0.3 0.1], f32(1,1)[1])",
       0, 0x3 },
+    /* A hinge next to its corner, from the side that passes nothing. */
+    { "Functional.margin_ranking_loss(f32(1)[0.3], f32(1)[0.1], f32(1)[1]', 0.19999999)", 0, 0x1 },
     /* Errors beyond float16 are no overflow of a float32 kernel. */
     { "Torch.matmul(f16(1,2)[60000 60000], f16(2,1)[60000 60000])", -1, 0 },
     /* Exponents that a long line of logarithms rounds. */

@@ -114,10 +114,14 @@ def spellings(base, catalogue):
     return [n for n in names if n in catalogue]
 
 
-def golden_calls():
-    """(api, call) of every golden."""
+def goldens():
+    """(record, call, reading) of every golden that PyTorch has; reading(place) is the tensor of a place of the record."""
     for index in sorted(DATA.glob("goldens*/index.jsonl")):
         blob = (index.parent / "tensors.bin").read_bytes()
+
+        def tensor(place):
+            at, n = place
+            return torch.from_numpy(numpy.load(io.BytesIO(blob[at:at + n])).copy())
 
         def value(v):
             if isinstance(v, list):
@@ -126,9 +130,7 @@ def golden_calls():
                 return v
             kind = v.get("type")
             if kind == "torch.Tensor":
-                at, n = v["file"]
-                array = numpy.load(io.BytesIO(blob[at:at + n]))
-                return torch.from_numpy(array.copy()).to(getattr(torch, v["dtype"][6:]))
+                return tensor(v["file"]).to(getattr(torch, v["dtype"][6:]))
             if kind == "torch.dtype":
                 return getattr(torch, v["value"][6:])
             if kind == "slice":
@@ -142,10 +144,11 @@ def golden_calls():
         for line in index.read_text().splitlines():
             record = json.loads(line)
             try:
-                yield Call(record["api"].rsplit(".", 1)[0], [value(a) for a in record["input_args"]],
-                           {k: value(v) for k, v in record["input_kwargs"].items()})
+                call = Call(record["api"].rsplit(".", 1)[0], [value(a) for a in record["input_args"]],
+                            {k: value(v) for k, v in record["input_kwargs"].items()})
             except (KeyError, AttributeError):  # of another framework
                 continue
+            yield record, call, tensor
 
 
 SHORT = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
@@ -315,7 +318,7 @@ def sources(catalogue, wanted):
     for info, calls in samples:
         for name in [n for n in spelled(info) if wanted in n]:
             exact.setdefault(name, []).extend(calls)
-    for call in list(golden_calls()) + list(written_calls()) + dispatched_calls(samples):
+    for call in [g[1] for g in goldens()] + list(written_calls()) + dispatched_calls(samples):
         keep(exact, call.api, call)
         keep(others, bare(call.api), call)
     found = {}

@@ -66,6 +66,7 @@ struct status evaluation_forward(struct evaluation *evaluation)
         evaluation->tape.stage_tiny = dtype_ulp(evaluation->stage, 0) / 2;
     }
     evaluation->tape.modes = evaluation->modes;
+    evaluation->tape.twin = evaluation->twin ? &evaluation->twin->tape : NULL;
     bool flushes = evaluation->modes && evaluation->modes->allowed[KERNEL_FTZ];
     if (flushes && !evaluation->tape.wide)
         evaluation->tape.tiny = ldexp(1, dtype_info(DT_F32)->exponent_min);

@@ -26,13 +26,23 @@
 #include "bench/primitives/short_factors.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/known_values.h"
 #include "bench/tape/promotion.h"
 #include "core/vectorize.h"
 
 struct matmul {
     bool transpose_a, transpose_b;
     size_t batch, m, n, k;
+    double *
+        norms; /* of rows and columns, of one pair of matrices after the other, once they are known; or NULL */
 };
+
+static bool is_alike(const void *a, const void *b)
+{
+    const struct matmul *p = a, *q = b;
+    return p->transpose_a == q->transpose_a && p->transpose_b == q->transpose_b &&
+           p->batch == q->batch && p->m == q->m && p->n == q->n && p->k == q->k;
+}
 
 static size_t a_element(const struct matmul *p, const struct node *a, size_t batch, size_t row,
                         size_t l)
@@ -291,11 +301,11 @@ static struct norm_bounds bounds_open(struct tape *tape, const struct node *a, c
     s.unit = tape->unit;
     s.typical = tape_is_typical(tape);
     if (s.typical) s.spread = 1 / sqrt((double)p->k);
-    s.norms = tape_allocate(tape, (p->batch + 1) * (p->m + p->n), sizeof *s.norms);
+    s.norms = p->norms;
+    s.row_error = tape_allocate(tape, p->m + p->n, sizeof *s.row_error);
     if (!s.exact_a || !s.exact_b)
         s.scratch = tape_allocate(tape, p->k * (p->m > p->n ? p->m : p->n), sizeof *s.scratch);
     if (tape_failed(tape)) return s;
-    s.row_error = s.norms + p->batch * (p->m + p->n);
     s.column_error = s.row_error + p->m;
     return s;
 }
@@ -475,21 +485,41 @@ static void take_product(struct certified *c, const struct node *node, const str
     c->bounds.column = column;
 }
 
-/* In the reference and in models: values and bounds. */
+/* The values and norms of a product that the reference or the other model has made. */
+static bool take_known(struct tape *tape, struct node *node, struct matmul *p)
+{
+    const struct node *known = known_values_find(tape, node, is_alike);
+    if (!known) return false;
+    node->value = known->value;
+    p->norms = ((const struct matmul *)known->parameters)->norms;
+    return true;
+}
+
+static bool make_room(struct tape *tape, struct node *node, struct matmul *p)
+{
+    if (!node->value) node->value = tape_allocate(tape, node->n, sizeof *node->value);
+    p->norms = tape_allocate(tape, p->batch * (p->m + p->n), sizeof *p->norms);
+    return !tape_failed(tape);
+}
+
+/* In the reference and in models: values and bounds. In models the values may be known. */
 static void certified_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
-                              const struct matmul *p)
+                              struct matmul *p)
 {
     struct certified c = { .certificate = certificate_for(node) };
     double *scratch = NULL;
     if (!node_is_exact(a) || !node_is_exact(b) || tape_is_typical(tape))
         (void)node_values(tape, a), (void)node_values(tape, b);
+    bool known = tape_is_model(tape) && take_known(tape, node, p);
+    if (!known && !make_room(tape, node, p)) return;
     if (!node_need_errors(tape, node)) return;
     bool unread = !a->value || !b->value;
     struct arena_mark before = arena_mark(tape->arena);
     c.bounds = bounds_open(tape, a, b, p);
     for (size_t t = 0; t < p->batch && !tape_failed(tape); t++) {
         take_product(&c, node, a, b, p, t);
-        if (!scratch) scratch = tape_allocate(tape, panels_scratch(&c.panels), sizeof *scratch);
+        if (!known && !scratch)
+            scratch = tape_allocate(tape, panels_scratch(&c.panels), sizeof *scratch);
         if (scratch) multiply(tape, &c, scratch, a, b, p, t);
         if (!c.bounds.typical) certify_product(tape, &c, p, node, a, b, t);
     }
@@ -500,6 +530,7 @@ static void certified_product(struct tape *tape, struct node *node, struct node 
     }
     /* What had to be read stays. */
     if (unread == (!a->value || !b->value)) arena_rewind(tape->arena, before);
+    known_values_enter(tape, node);
 }
 
 /* The terms of one dot product from the dtype of the tensors. */
@@ -550,8 +581,8 @@ static struct node *complex_matmul(struct tape *tape, struct node *a, bool trans
 }
 
 /* The sizes of a product; NULL after a failure. */
-static const struct matmul *matmul_of(struct tape *tape, const struct node *a, bool transpose_a,
-                                      const struct node *b, bool transpose_b)
+static struct matmul *matmul_of(struct tape *tape, const struct node *a, bool transpose_a,
+                                const struct node *b, bool transpose_b)
 {
     struct matmul *p = tape_allocate(tape, 1, sizeof *p);
     if (!p) return NULL;
@@ -560,7 +591,8 @@ static const struct matmul *matmul_of(struct tape *tape, const struct node *a, b
                           (size_t)(a->shape[0] == 1 ? b->shape[0] : a->shape[0]),
                           (size_t)a->shape[transpose_a ? 2 : 1],
                           (size_t)b->shape[transpose_b ? 1 : 2],
-                          (size_t)a->shape[transpose_a ? 1 : 2] };
+                          (size_t)a->shape[transpose_a ? 1 : 2],
+                          NULL };
     if (p->k != (size_t)b->shape[transpose_b ? 2 : 1] ||
         (a->shape[0] != 1 && b->shape[0] != 1 && a->shape[0] != b->shape[0])) {
         tape_fail(tape, STATUS_SKIP, "matrices of %zux%zu and %lldx%zu do not multiply", p->m, p->k,
@@ -571,9 +603,15 @@ static const struct matmul *matmul_of(struct tape *tape, const struct node *a, b
 }
 
 static void evaluate(struct tape *tape, struct node *node, struct node *a, struct node *b,
-                     const struct matmul *p)
+                     struct matmul *p)
 {
-    if (!p->k) {
+    if (tape_is_model(tape) && p->k && node->n) {
+        certified_product(tape, node, a, b, p);
+        return;
+    }
+    node->value = tape_allocate(tape, node->n, sizeof *node->value);
+    if (!node->value) return;
+    if (!p->k || !node->n) {
         memset(node->value, 0, node->n * sizeof *node->value);
         return;
     }
@@ -582,8 +620,7 @@ static void evaluate(struct tape *tape, struct node *node, struct node *a, struc
         return;
     }
     if (!tape_is_reference(tape)) double_product(tape, node, a, b, p);
-    else if (tape_is_model(tape) || !single_dot(tape, node, a, b, p))
-        certified_product(tape, node, a, b, p);
+    else if (!single_dot(tape, node, a, b, p)) certified_product(tape, node, a, b, p);
 }
 
 struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, struct node *b,
@@ -596,16 +633,18 @@ struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, st
         a = node_to_real(tape, a);
         b = node_to_real(tape, b);
     }
-    const struct matmul *p = matmul_of(tape, a, transpose_a, b, transpose_b);
+    struct matmul *p = matmul_of(tape, a, transpose_a, b, transpose_b);
     if (!p) return a;
     if (integral) return integer_product(tape, a, b, p);
     int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };
     a = node_factor(tape, a);
     b = node_factor(tape, b);
     struct node *inputs[2] = { a, b };
-    struct node *node = node_new(tape, &matmul_primitive, dtype_promote(a->dtype, b->dtype), 3,
-                                 shape, 2, inputs, p);
-    if (!tape_failed(tape) && node->n) evaluate(tape, node, a, b, p);
+    for (int i = 0; i < 2; i++)
+        if (node_is_deferred(inputs[i])) (void)node_values(tape, inputs[i]);
+    struct node *node = node_step(tape, &matmul_primitive, dtype_promote(a->dtype, b->dtype), 3,
+                                  shape, 2, inputs, p);
+    if (!tape_failed(tape)) evaluate(tape, node, a, b, p);
     model_stages(tape, node);
     return node;
 }

@@ -37,6 +37,7 @@ struct node;
 struct primitive;
 struct deviation;
 struct kernel_modes;
+struct known_values;
 
 struct tape {
     struct arena *arena;
@@ -57,7 +58,11 @@ struct tape {
     bool from_outputs;
     bool defers;          /* large steps may be deferred (tape_defer) */
     struct status status; /* the first failure */
-    struct node *newest;  /* chain of all nodes, newest first */
+    /* Another evaluation of the same call, or NULL; set after tape_open (bench/tape/known_values.h). Its costly steps, and
+     * which of the twin's was found last. */
+    const struct tape *twin;
+    struct known_values *first_known, *last_known, *found;
+    struct node *newest; /* chain of all nodes, newest first */
     size_t node_count;
     struct node *failed; /* what is returned after a failure */
 };

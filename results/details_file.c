@@ -84,6 +84,9 @@ static struct status read_header(struct details_file *details, const enum detail
                             details->reader.name);
     details->columns = header.count;
     details_find_columns(details->places, &header);
+    details->in_order = true;
+    for (size_t column = 0; column < COLUMN_COUNT; column++)
+        details->in_order &= details->places[column] == column;
     return check_columns(details, required, count);
 }
 
@@ -111,6 +114,19 @@ struct status details_file_open_text(struct details_file *out, const char *name,
     return status;
 }
 
+/* Mostly the columns are ours, in our order, and nothing has to be moved. */
+static const struct csv_text *cells_by_column(struct details_file *details,
+                                              const struct csv_row *csv)
+{
+    if (details->in_order && csv->count >= COLUMN_COUNT) return csv->cells;
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+        size_t place = details->places[column];
+        details->mapped[column] = place < csv->count ? csv->cells[place]
+                                                     : (struct csv_text){ "", 0 };
+    }
+    return details->mapped;
+}
+
 struct status details_file_next(struct details_file *details, struct details_row *row, bool *more)
 {
     struct csv_row csv;
@@ -122,10 +138,7 @@ struct status details_file_next(struct details_file *details, struct details_row
         *more = false;
         return status_ok();
     }
-    for (size_t column = 0; column < COLUMN_COUNT; column++) {
-        size_t place = details->places[column];
-        row->cells[column] = place < csv.count ? csv.cells[place] : (struct csv_text){ "", 0 };
-    }
+    row->cells = cells_by_column(details, &csv);
     row->number = csv.number;
     row->overlong = csv.count > details->columns;
     details->rows++;

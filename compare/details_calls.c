@@ -1,31 +1,40 @@
-/* A ring of batches between the thread that reads and the one that compares, so that they meet once for some dozens of
- * calls. Where no thread can be had, whoever asks for a batch reads it. */
-#include "compare/gpu_calls.h"
+/* A ring of batches between the thread that reads and the one that compares, so that they meet once for some hundreds of
+ * calls. Where no thread can be had, whoever asks for a batch reads it. The rows of a batch lie behind each other, and so
+ * do their texts: who compares goes through both from front to back, in memory that is still in the caches.
+ */
+#include "compare/details_calls.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "compare/kept_text.h"
 #include "core/growing.h"
 #include "core/memory.h"
 
-#include <pthread.h>
-
-/* A call takes a kilobyte. */
-enum { BATCH_CALLS = 64, BATCHES = 8 };
+/* A call takes a kilobyte. Fewer in a batch, and the threads wake each other more often than reading is worth; more, and
+ * they leave the caches before they are compared. */
+enum { BATCH_CALLS = 128, BATCHES = 4, NUMBER_DIGITS = 18 };
 
 struct batch {
-    struct gpu_call *calls[BATCH_CALLS];
+    struct details_call calls[BATCH_CALLS];
     size_t count;
+    struct kept_row *rows; /* of all calls */
+    size_t n_rows, row_capacity;
+    struct csv_buffer text;
     struct status status; /* behind the calls */
     bool out_of_step;     /* behind the calls */
     bool is_last;
 };
 
-struct gpu_calls {
+struct details_calls {
     const struct compare_request *request;
+    bool all_rows;
 
     /* Of the one who reads. */
     struct details_file file;
     struct details_row row; /* not yet taken, where there is one */
     struct row_name name;
     bool has_started, has_row, out_of_step;
-    struct gpu_call *unused;
 
     /* Between both. */
     pthread_t thread;
@@ -34,113 +43,197 @@ struct gpu_calls {
     pthread_cond_t changed;
     struct batch batches[BATCHES];
     size_t made, taken; /* batches; those between are full */
-    struct gpu_call *returned;
     bool is_closing;
 
     /* Of the one who compares. */
     struct batch *batch; /* that it is at, or NULL */
     size_t at;           /* calls taken of it */
-    struct gpu_call *given_back;
 };
 
 /* ---- calls ------------------------------------------------------------------------------ */
 
-struct kept_row *gpu_call_find_row(struct gpu_call *call, struct csv_text name)
+struct csv_text details_call_name(const struct details_call *call)
 {
-    for (size_t i = 0; i < call->n_rows; i++)
-        if (csv_texts_equal(kept_text_at(&call->text, call->rows[i].name), name))
-            return &call->rows[i];
-    return NULL;
+    return (struct csv_text){ call->text + call->rows->begin, call->name_length };
 }
 
-void gpu_calls_drop(struct gpu_call *calls)
+struct csv_text details_call_row_text(const struct details_call *call, size_t row)
 {
-    while (calls) {
-        struct gpu_call *next = calls->next;
-        memory_release(calls->rows);
-        csv_buffer_release(&calls->text);
-        memory_release(calls);
-        calls = next;
-    }
+    const struct kept_row *kept = &call->rows[row];
+    return (struct csv_text){ call->text + kept->begin, kept->lengths[ROW_NAME] };
 }
 
-/* An empty call: one that is done with, if there is one. */
-static struct status new_call(struct gpu_call **out, struct gpu_calls *c)
+struct compared_row details_call_row(const struct details_call *call, size_t row)
 {
-    struct gpu_call *call = c->unused;
-    if (call) c->unused = call->next;
-    else call = memory_allocate_zeroed(1, sizeof *call);
-    if (!call) return status_no_memory(sizeof *call);
-    call->next = NULL;
-    call->n_rows = 0;
-    csv_buffer_clear(&call->text);
-    *out = call;
+    const struct kept_row *kept = &call->rows[row];
+    const char *text = call->text + kept->begin;
+    struct compared_row out = { .side = &kept->side,
+                                .dtype = (enum three_way_dtype)kept->dtype,
+                                .overlong = kept->overlong };
+    for (enum row_text i = 0; i < ROW_TEXTS; text += kept->lengths[i++])
+        out.texts[i] = (struct csv_text){ text, kept->lengths[i] };
+    return out;
+}
+
+struct row_name details_call_row_name(const struct details_call *call, size_t row)
+{
+    const struct kept_row *kept = &call->rows[row];
+    const char *name = call->text + kept->begin, *end = name + kept->lengths[ROW_NAME];
+    return (struct row_name){ .full_name = { name, call->name_length },
+                              .api = { name + call->api_begin, call->api_length },
+                              .backward = kept->backward,
+                              .index = { end - kept->index_length, kept->index_length } };
+}
+
+size_t details_call_find_row(const struct details_call *call, struct csv_text name)
+{
+    size_t row = 0;
+    while (row < call->n_rows && !csv_texts_equal(details_call_row_text(call, row), name)) row++;
+    return row;
+}
+
+/* Where the texts of a call end. */
+static size_t text_end(const struct details_call *call)
+{
+    const struct kept_row *last = &call->rows[call->n_rows - 1];
+    size_t end = last->begin;
+    for (size_t i = 0; i < ROW_TEXTS; i++) end += last->lengths[i];
+    return end;
+}
+
+/* In one piece: the call, its rows, their texts. */
+struct status details_call_copy(struct details_call **out, const struct details_call *call)
+{
+    size_t begin = call->rows->begin, text_bytes = text_end(call) - begin;
+    size_t rows_bytes = call->n_rows * sizeof *call->rows;
+    struct details_call *copy = memory_allocate(sizeof *copy + rows_bytes + text_bytes);
+    if (!copy) return status_no_memory(sizeof *copy + rows_bytes + text_bytes);
+    *copy = *call;
+    copy->next = NULL;
+    copy->rows = memcpy(copy + 1, call->rows, rows_bytes);
+    copy->text = memcpy((char *)(copy + 1) + rows_bytes, call->text + begin, text_bytes);
+    for (size_t i = 0; i < copy->n_rows; i++) copy->rows[i].begin -= begin;
+    *out = copy;
     return status_ok();
 }
 
+void details_call_free(struct details_call *call) { memory_release(call); }
+
 /* ---- reading ---------------------------------------------------------------------------- */
 
-static struct status next_row(struct gpu_calls *c)
+static struct status next_row(struct details_calls *c)
 {
     TRY(details_file_next(&c->file, &c->row, &c->has_row));
     c->out_of_step = c->has_row && !row_name_split(&c->name, c->row.cells[COLUMN_NAME]);
     return status_ok();
 }
 
-/* Take the row into its call. */
-static struct status take_row(struct gpu_call *call, const struct gpu_calls *c)
+/* The batch's memory may have moved while it grew. */
+static void place_call(struct details_call *call, const struct batch *batch)
 {
-    struct kept_row *row = gpu_call_find_row(call, c->row.cells[COLUMN_NAME]);
-    struct gpu_row gpu;
+    call->rows = batch->rows + batch->n_rows - call->n_rows;
+    call->text = batch->text.data;
+}
 
-    if (row) {
-        row->repeated = true;
-        return status_ok();
+/* Take the row into the call, which is the last one of its batch. */
+static struct status take_row(struct details_call *call, struct batch *batch,
+                              const struct details_calls *c)
+{
+    struct three_way_side side;
+    struct compared_row row;
+    size_t bytes = 0;
+
+    if (!c->all_rows) {
+        size_t known = details_call_find_row(call, c->row.cells[COLUMN_NAME]);
+        if (known < call->n_rows) call->rows[known].repeated = true;
+        if (known < call->n_rows) return status_ok();
     }
-    TRY(array_make_room(&call->rows, &call->row_capacity, call->n_rows, sizeof *call->rows));
-    row = &call->rows[call->n_rows];
-    gpu_row_read(&gpu, &c->row, c->request);
-    *row = (struct kept_row){ .side = gpu.side };
-    TRY(kept_text_add(&row->name, &call->text, gpu.name));
-    TRY(kept_text_add(&row->message, &call->text, gpu.message));
-    TRY(kept_text_add(&row->shape, &call->text, gpu.shape));
+    compared_row_read(&row, &side, &c->row, c->request);
+    for (enum row_text i = 0; i < ROW_TEXTS; i++) bytes += row.texts[i].length;
+    TRY(csv_reserve(&batch->text, bytes));
+    TRY(array_make_room(&batch->rows, &batch->row_capacity, batch->n_rows, sizeof *batch->rows));
+    struct kept_row *kept = &batch->rows[batch->n_rows++];
+    *kept = (struct kept_row){ .side = side,
+                               .begin = batch->text.length,
+                               .index_length = (uint32_t)c->name.index.length,
+                               .dtype = (uint8_t)row.dtype,
+                               .overlong = row.overlong,
+                               .backward = c->name.backward };
+    for (enum row_text i = 0; i < ROW_TEXTS; i++) {
+        kept->lengths[i] = (uint32_t)row.texts[i].length;
+        memcpy(batch->text.data + batch->text.length, row.texts[i].bytes, row.texts[i].length);
+        batch->text.length += row.texts[i].length;
+    }
     call->n_rows++;
+    place_call(call, batch);
     return status_ok();
+}
+
+/* "Torch.add" and 7 of "Torch.add.7"; no length for other texts, and numbers spelled otherwise. */
+static void split_call(struct details_call *call, struct csv_text name)
+{
+    size_t digits = 0;
+    while (digits < name.length && name.bytes[name.length - 1 - digits] != '.') digits++;
+    const char *at = name.bytes + name.length - digits;
+    if (!digits || digits > NUMBER_DIGITS || digits + 1 >= name.length) return;
+    if (digits > 1 && *at == '0') return;
+    for (size_t i = 0; i < digits; i++) {
+        if (at[i] < '0' || at[i] > '9') return;
+        call->number = call->number * 10 + (uint64_t)(at[i] - '0');
+    }
+    call->group_length = name.length - digits - 1;
 }
 
 /* Read a call's rows; the first of them is there. */
-static struct status fill_call(struct gpu_call *call, struct gpu_calls *c)
+static struct status fill_call(struct details_call *call, struct batch *batch,
+                               struct details_calls *c)
 {
-    TRY(kept_text_add(&call->name, &call->text, c->name.full_name));
-    call->place = c->row.number;
+    *call = (struct details_call){ .place = c->row.number,
+                                   .name_length = c->name.full_name.length,
+                                   .api_begin = (size_t)(c->name.api.bytes -
+                                                         c->row.cells[COLUMN_NAME].bytes),
+                                   .api_length = c->name.api.length };
+    split_call(call, c->name.full_name);
     do {
-        c->out_of_step = call->n_rows == GPU_CALL_ROWS;
+        c->out_of_step = call->n_rows == CALL_ROWS_MAX;
         if (c->out_of_step) return status_ok();
-        TRY(take_row(call, c));
+        TRY(take_row(call, batch, c));
         TRY(next_row(c));
     } while (!c->out_of_step && c->has_row &&
-             csv_texts_equal(c->name.full_name, kept_text_at(&call->text, call->name)));
+             csv_texts_equal(c->name.full_name, details_call_name(call)));
     return status_ok();
 }
 
-static struct status add_call(struct batch *batch, struct gpu_calls *c)
+static struct status add_call(struct batch *batch, struct details_calls *c)
 {
-    struct gpu_call *call = NULL;
-    TRY(new_call(&call, c));
-    struct status status = fill_call(call, c);
-    if (status.code || c->out_of_step) gpu_calls_drop(call);
-    else batch->calls[batch->count++] = call;
+    struct details_call *call = &batch->calls[batch->count];
+    struct status status = fill_call(call, batch, c);
+    bool is_whole = !status.code && !c->out_of_step;
+    if (is_whole || (c->all_rows && call->n_rows)) batch->count++;
     return status;
 }
 
-static void fill_batch(struct batch *batch, struct gpu_calls *c)
+/* Calls whose rows and texts moved while others were added. */
+static void place_calls(struct batch *batch)
+{
+    struct kept_row *rows = batch->rows;
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->calls[i].rows = rows;
+        batch->calls[i].text = batch->text.data;
+        rows += batch->calls[i].n_rows;
+    }
+}
+
+static void fill_batch(struct batch *batch, struct details_calls *c)
 {
     struct status status = status_ok();
-    batch->count = 0;
+    batch->count = batch->n_rows = 0;
+    csv_buffer_clear(&batch->text);
     if (!c->has_started) status = next_row(c);
     c->has_started = true;
     while (!status.code && c->has_row && !c->out_of_step && batch->count < BATCH_CALLS)
         status = add_call(batch, c);
+    place_calls(batch);
     batch->status = status;
     batch->out_of_step = c->out_of_step;
     batch->is_last = status.code || c->out_of_step || !c->has_row;
@@ -148,29 +241,20 @@ static void fill_batch(struct batch *batch, struct gpu_calls *c)
 
 /* ---- the thread ------------------------------------------------------------------------- */
 
-/* Have calls that came back be filled again. */
-static void reuse_returned(struct gpu_calls *c)
-{
-    if (c->unused) return;
-    c->unused = c->returned;
-    c->returned = NULL;
-}
-
-/* A batch to fill, and the calls that came back meanwhile; NULL when nobody wants more. */
-static struct batch *wait_for_empty(struct gpu_calls *c)
+/* A batch to fill; NULL when nobody wants more. */
+static struct batch *wait_for_empty(struct details_calls *c)
 {
     pthread_mutex_lock(&c->mutex);
     while (!c->is_closing && c->made - c->taken == BATCHES)
         pthread_cond_wait(&c->changed, &c->mutex);
     struct batch *batch = c->is_closing ? NULL : &c->batches[c->made % BATCHES];
-    reuse_returned(c);
     pthread_mutex_unlock(&c->mutex);
     return batch;
 }
 
 static void *read_ahead(void *context)
 {
-    struct gpu_calls *c = context;
+    struct details_calls *c = context;
     bool is_last = false;
     struct batch *batch;
     while (!is_last && (batch = wait_for_empty(c))) {
@@ -184,74 +268,64 @@ static void *read_ahead(void *context)
     return NULL;
 }
 
-struct status gpu_calls_open(struct gpu_calls **out, const struct compare_request *request)
+struct status details_calls_open(struct details_calls **out, const struct compare_request *request,
+                                 enum compare_side side, bool all_rows)
 {
-    struct gpu_calls *c = memory_allocate_zeroed(1, sizeof *c);
+    struct details_calls *c = memory_allocate_zeroed(1, sizeof *c);
     if (!c) return status_no_memory(sizeof *c);
     c->request = request;
+    c->all_rows = all_rows;
     c->file = DETAILS_FILE_NONE;
     pthread_mutex_init(&c->mutex, NULL);
     pthread_cond_init(&c->changed, NULL);
     *out = c;
-    TRY(details_open(&c->file, request, request->gpu_path));
+    TRY(details_open(&c->file, request, side));
     c->is_threaded = pthread_create(&c->thread, NULL, read_ahead, c) == 0;
     return status_ok();
 }
 
 /* ---- the calls, one by one -------------------------------------------------------------- */
 
-/* Leave the batch, with the calls that came back since. */
-static void leave_batch(struct gpu_calls *c)
-{
-    struct gpu_call **end = &c->given_back;
-    while (*end) end = &(*end)->next;
-    *end = c->returned;
-    c->returned = c->given_back;
-    c->given_back = NULL;
-    c->taken++;
-    pthread_cond_signal(&c->changed);
-}
-
-static void next_batch(struct gpu_calls *c)
+static void next_batch(struct details_calls *c)
 {
     pthread_mutex_lock(&c->mutex);
-    if (c->batch) leave_batch(c);
+    if (c->batch) {
+        c->taken++;
+        pthread_cond_signal(&c->changed);
+    }
     while (c->is_threaded && c->made == c->taken) pthread_cond_wait(&c->changed, &c->mutex);
     pthread_mutex_unlock(&c->mutex);
     c->batch = &c->batches[c->taken % BATCHES];
     c->at = 0;
-    if (c->is_threaded) return;
-    reuse_returned(c);
-    fill_batch(c->batch, c);
+    if (!c->is_threaded) fill_batch(c->batch, c);
 }
 
-struct status gpu_calls_next(struct gpu_call **out, bool *in_step, struct gpu_calls *calls)
+const struct details_call *details_calls_peek(struct details_calls *calls)
 {
-    *out = NULL;
     if (!calls->batch || (calls->at == calls->batch->count && !calls->batch->is_last))
         next_batch(calls);
-    struct batch *batch = calls->batch;
-    if (calls->at < batch->count) {
-        *out = batch->calls[calls->at++];
+    return calls->at < calls->batch->count ? &calls->batch->calls[calls->at] : NULL;
+}
+
+struct status details_calls_next(struct details_call **out, bool *in_step,
+                                 struct details_calls *calls)
+{
+    *out = NULL;
+    if (details_calls_peek(calls)) {
+        *out = &calls->batch->calls[calls->at++];
         return status_ok();
     }
-    if (batch->out_of_step) *in_step = false;
-    return batch->status;
+    if (calls->batch->out_of_step) *in_step = false;
+    return calls->batch->status;
 }
 
-void gpu_calls_give_back(struct gpu_calls *calls, struct gpu_call *call)
-{
-    call->next = calls->given_back;
-    calls->given_back = call;
-}
-
-void gpu_calls_count(uint64_t *rows, bool *torn, const struct gpu_calls *calls)
+void details_calls_count(uint64_t *rows, bool *torn, const struct details_calls *calls)
 {
     *rows = calls->file.rows;
     *torn = calls->file.torn;
 }
 
-void gpu_calls_close(struct gpu_calls *calls)
+void details_calls_close(struct details_calls *calls)
 {
     if (!calls) return;
     if (calls->is_threaded) {
@@ -260,17 +334,11 @@ void gpu_calls_close(struct gpu_calls *calls)
         pthread_cond_signal(&calls->changed);
         pthread_mutex_unlock(&calls->mutex);
         pthread_join(calls->thread, NULL);
-    } else if (calls->batch) {
-        calls->made = calls->taken + 1;
     }
-    for (size_t i = calls->taken; i < calls->made; i++) {
-        struct batch *batch = &calls->batches[i % BATCHES];
-        for (size_t k = batch == calls->batch ? calls->at : 0; k < batch->count; k++)
-            gpu_calls_drop(batch->calls[k]);
+    for (size_t i = 0; i < BATCHES; i++) {
+        memory_release(calls->batches[i].rows);
+        csv_buffer_release(&calls->batches[i].text);
     }
-    gpu_calls_drop(calls->unused);
-    gpu_calls_drop(calls->returned);
-    gpu_calls_drop(calls->given_back);
     details_file_close(&calls->file);
     pthread_cond_destroy(&calls->changed);
     pthread_mutex_destroy(&calls->mutex);

@@ -28,7 +28,7 @@ struct batch {
 
 struct details_calls {
     const struct compare_request *request;
-    bool all_rows;
+    enum compare_side side;
 
     /* Of the one who reads. */
     struct details_file file;
@@ -135,35 +135,54 @@ static void place_call(struct details_call *call, const struct batch *batch)
     call->text = batch->text.data;
 }
 
+/* Of the GPU's row less is told. */
+static void drop_texts(struct compared_row *row)
+{
+    const struct csv_text none = { "", 0 };
+    row->texts[ROW_BINARY] = row->texts[ROW_THOUSANDTH] = none;
+    if (row->side->present) row->texts[ROW_MESSAGE] = none;
+}
+
+static struct status keep_texts(struct kept_row *kept, struct csv_buffer *text,
+                                const struct compared_row *row)
+{
+    size_t bytes = 0;
+    for (enum row_text i = 0; i < ROW_TEXTS; i++) bytes += row->texts[i].length;
+    TRY(csv_reserve(text, bytes));
+    char *out = text->data + text->length;
+    kept->begin = text->length;
+    text->length += bytes;
+    for (enum row_text i = 0; i < ROW_TEXTS; i++) {
+        kept->lengths[i] = (uint32_t)row->texts[i].length;
+        if (!kept->lengths[i]) continue;
+        memcpy(out, row->texts[i].bytes, kept->lengths[i]);
+        out += kept->lengths[i];
+    }
+    return status_ok();
+}
+
 /* Take the row into the call, which is the last one of its batch. */
 static struct status take_row(struct details_call *call, struct batch *batch,
                               const struct details_calls *c)
 {
-    struct three_way_side side;
     struct compared_row row;
-    size_t bytes = 0;
 
-    if (!c->all_rows) {
+    if (c->side == SIDE_GPU) {
         size_t known = details_call_find_row(call, c->row.cells[COLUMN_NAME]);
         if (known < call->n_rows) call->rows[known].repeated = true;
         if (known < call->n_rows) return status_ok();
     }
-    compared_row_read(&row, &side, &c->row, c->request);
-    for (enum row_text i = 0; i < ROW_TEXTS; i++) bytes += row.texts[i].length;
-    TRY(csv_reserve(&batch->text, bytes));
     TRY(array_make_room(&batch->rows, &batch->row_capacity, batch->n_rows, sizeof *batch->rows));
-    struct kept_row *kept = &batch->rows[batch->n_rows++];
-    *kept = (struct kept_row){ .side = side,
-                               .begin = batch->text.length,
-                               .index_length = (uint32_t)c->name.index.length,
-                               .dtype = (uint8_t)row.dtype,
-                               .overlong = row.overlong,
-                               .backward = c->name.backward };
-    for (enum row_text i = 0; i < ROW_TEXTS; i++) {
-        kept->lengths[i] = (uint32_t)row.texts[i].length;
-        memcpy(batch->text.data + batch->text.length, row.texts[i].bytes, row.texts[i].length);
-        batch->text.length += row.texts[i].length;
-    }
+    struct kept_row *kept = &batch->rows[batch->n_rows];
+    compared_row_read(&row, &kept->side, &c->row, c->request);
+    if (c->side == SIDE_GPU) drop_texts(&row);
+    TRY(keep_texts(kept, &batch->text, &row));
+    kept->index_length = (uint32_t)c->name.index.length;
+    kept->dtype = (uint8_t)row.dtype;
+    kept->overlong = row.overlong;
+    kept->backward = c->name.backward;
+    kept->repeated = kept->matched = false;
+    batch->n_rows++;
     call->n_rows++;
     place_call(call, batch);
     return status_ok();
@@ -209,7 +228,7 @@ static struct status add_call(struct batch *batch, struct details_calls *c)
     struct details_call *call = &batch->calls[batch->count];
     struct status status = fill_call(call, batch, c);
     bool is_whole = !status.code && !c->out_of_step;
-    if (is_whole || (c->all_rows && call->n_rows)) batch->count++;
+    if (is_whole || (c->side == SIDE_NPU && call->n_rows)) batch->count++;
     return status;
 }
 
@@ -269,12 +288,12 @@ static void *read_ahead(void *context)
 }
 
 struct status details_calls_open(struct details_calls **out, const struct compare_request *request,
-                                 enum compare_side side, bool all_rows)
+                                 enum compare_side side)
 {
     struct details_calls *c = memory_allocate_zeroed(1, sizeof *c);
     if (!c) return status_no_memory(sizeof *c);
     c->request = request;
-    c->all_rows = all_rows;
+    c->side = side;
     c->file = DETAILS_FILE_NONE;
     pthread_mutex_init(&c->mutex, NULL);
     pthread_cond_init(&c->changed, NULL);

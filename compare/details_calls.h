@@ -51,11 +51,12 @@ struct details_calls;
 
 /* Open a side's file and begin to read. Ends with details_calls_close.
  *
- *   request   must outlive it
- *   all_rows  repeated rows are rows, too, and rows before a fault are a call of their own
+ *   request  must outlive it
+ *   side     of the NPU repeated rows are rows, too, and rows before a fault are a call of their own; of the GPU the
+ *            first row of a name counts, and there are no texts but names, shapes, and messages where no number is
  */
 struct status details_calls_open(struct details_calls **out, const struct compare_request *request,
-                                 enum compare_side side, bool all_rows);
+                                 enum compare_side side);
 
 /* The next call, valid until the next one is asked for or looked at; NULL at the end of the file.
  *

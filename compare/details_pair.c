@@ -90,8 +90,10 @@ void compared_row_read(struct compared_row *out, struct three_way_side *side,
     out->texts[ROW_SHAPE] = row->overlong || is_blank(cells[COLUMN_SHAPE]) ? none
                                                                            : cells[COLUMN_SHAPE];
     out->texts[ROW_MESSAGE] = cells[COLUMN_MESSAGE];
-    out->texts[ROW_BINARY] = cells[COLUMN_BINARY_MISMATCH];
-    out->texts[ROW_THOUSANDTH] = cells[COLUMN_THOUSANDTH];
+    out->texts[ROW_BINARY] = side->present & 1u << METRIC_BINARY ? cells[COLUMN_BINARY_MISMATCH]
+                                                                 : none;
+    out->texts[ROW_THOUSANDTH] = side->present & 1u << METRIC_THOUSANDTH ? cells[COLUMN_THOUSANDTH]
+                                                                         : none;
 }
 
 /* ---- writing ---------------------------------------------------------------------------- */

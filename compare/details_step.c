@@ -372,8 +372,8 @@ static struct status join(struct step_join *j)
 {
     const struct compare_request *request = j->out->request;
     TRY(text_table_create(&j->apis));
-    TRY(details_calls_open(&j->gpu, request, SIDE_GPU, false));
-    TRY(details_calls_open(&j->npu, request, SIDE_NPU, true));
+    TRY(details_calls_open(&j->gpu, request, SIDE_GPU));
+    TRY(details_calls_open(&j->npu, request, SIDE_NPU));
     TRY(read_npu_file(j));
     TRY(read_rest_of_gpu_file(j));
     if (!j->in_step) return status_ok();

@@ -170,9 +170,11 @@ struct status csv_append_cell(struct csv_buffer *buffer, const char *text, size_
 
     enum cell_kind kind = cell_kind(text, length);
     char *out = buffer->data + buffer->length;
-    if (kind == CELL_PLAIN) {
+    if (kind == CELL_PLAIN || (kind == CELL_QUOTED && !memchr(text, '"', length))) {
+        if (kind == CELL_QUOTED) *out++ = '"';
         memcpy(out, text, length);
         out += length;
+        if (kind == CELL_QUOTED) *out++ = '"';
     } else {
         /* A disarmed cell is quoted whether it must be or not: one less case to be wrong. */
         *out++ = '"';

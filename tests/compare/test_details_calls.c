@@ -97,7 +97,7 @@ START_TEST(all_calls_in_order)
     uint64_t rows;
     bool in_step = true, torn;
     make_file(CALLS, "");
-    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU, false).code);
+    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU).code);
     take_all(calls, CALLS);
     for (int again = 0; again < 2; again++) {
         ck_assert(!details_calls_next(&call, &in_step, calls).code);
@@ -118,7 +118,7 @@ START_TEST(a_name_that_is_none_ends_the_step)
     struct details_call *call;
     bool in_step = true;
     make_file(100, "nobody\n");
-    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU, false).code);
+    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU).code);
     take_all(calls, 99);
     ck_assert(!details_calls_next(&call, &in_step, calls).code);
     ck_assert_ptr_null(call);
@@ -137,7 +137,7 @@ START_TEST(a_fault_comes_behind_the_calls_before_it)
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fwrite("\0\n", 1, 2, file), 2);
     fclose(file);
-    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU, false).code);
+    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU).code);
     struct status status = status_ok();
     while (!status.code) {
         status = details_calls_next(&call, &in_step, calls);
@@ -163,14 +163,14 @@ START_TEST(repeated_rows)
     struct details_call *call;
     bool in_step = true;
     make_file(0, rest);
-    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU, false).code);
+    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU).code);
     ck_assert(!details_calls_next(&call, &in_step, calls).code);
     ck_assert(!call && !in_step);
     details_calls_close(calls);
 
     in_step = true;
     request.npu_path = request.gpu_path;
-    ck_assert(!details_calls_open(&calls, &request, SIDE_NPU, true).code);
+    ck_assert(!details_calls_open(&calls, &request, SIDE_NPU).code);
     ck_assert(!details_calls_next(&call, &in_step, calls).code);
     ck_assert_uint_eq(call->n_rows, 3);
     ck_assert(csv_text_equal(details_call_name(call), "Torch.linalg.inv.7"));
@@ -200,10 +200,10 @@ START_TEST(closing_in_the_middle)
 {
     struct details_calls *calls;
     make_file(CALLS, "");
-    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU, false).code);
+    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU).code);
     take_all(calls, 70);
     details_calls_close(calls);
-    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU, false).code);
+    ck_assert(!details_calls_open(&calls, &request, SIDE_GPU).code);
     details_calls_close(calls);
     details_calls_close(NULL);
 }
@@ -212,7 +212,7 @@ END_TEST
 START_TEST(no_file)
 {
     struct details_calls *calls = NULL;
-    ck_assert_int_ne(details_calls_open(&calls, &request, SIDE_GPU, false).code, STATUS_OK);
+    ck_assert_int_ne(details_calls_open(&calls, &request, SIDE_GPU).code, STATUS_OK);
     details_calls_close(calls);
 }
 END_TEST

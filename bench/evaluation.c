@@ -61,6 +61,7 @@ struct status evaluation_forward(struct evaluation *evaluation)
     tape_open(&evaluation->tape, evaluation->arena, evaluation->arithmetic,
               evaluation->in_double || (works_wide(call) && !evaluation->narrow));
     evaluation->tape.deviation = evaluation->deviation;
+    evaluation->tape.help = call->api_case->help;
     if (evaluation->stage != DT_NONE) {
         evaluation->tape.stage = ldexp(1, -dtype_info(evaluation->stage)->significand_bits);
         evaluation->tape.stage_tiny = dtype_ulp(evaluation->stage, 0) / 2;

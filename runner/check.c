@@ -516,6 +516,7 @@ static struct ending check_call(struct check *k)
     double since = clock_seconds();
     struct status status;
 
+    call->c.help = &k->checker->help;
     status = make_inputs(k);
     end_stage(&times->inputs_s, &since);
     if (status.code) return (struct ending){ status, CAUSE_NO_INPUTS };
@@ -701,6 +702,8 @@ static struct status end_rows(struct check *k, const struct ending *ending)
     if (ending->status.code == STATUS_INTERRUPTED) return ending->status;
     if (k->rows.out->fatal.code) return k->rows.out->fatal;
     k->arena->limit_bytes = 0;
+    k->rows.out->times.parts_s = k->checker->help.parts_s;
+    k->rows.out->times.longest_parts_s = k->checker->help.longest_parts_s;
     if (ending->status.code) TRY(add_failure_rows(k, ending));
     return call_rows_end(&k->rows, k->call.c.full_name);
 }
@@ -729,6 +732,7 @@ static struct check check_begin(struct case_outcome *out, struct checker *checke
     };
     call_rows_clear(&k.rows);
     checker->arena.limit_bytes = 0;
+    checker->help.parts_s = checker->help.longest_parts_s = 0;
     return k;
 }
 

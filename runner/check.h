@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/arena.h"
+#include "core/parallel.h"
 #include "formats/dump.h"
 #include "generators/generate.h"
 #include "results/outcome.h"
@@ -49,6 +50,7 @@ struct checker {
     const struct check_setup *setup; /* of the dump whose calls it checks now */
     struct arena arena;
     struct device *device;
+    struct help help; /* with the call that it checks */
 };
 
 /* Check call `position` of the dump. False when the run was stopped meanwhile and there is no

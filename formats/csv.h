@@ -79,6 +79,11 @@ struct csv_text {
     size_t length;
 };
 
+static inline struct csv_text csv_text_of(const char *string)
+{
+    return (struct csv_text){ string, strlen(string) };
+}
+
 /* Inline, since the length of a literal is known then. */
 static inline bool csv_text_equal(struct csv_text text, const char *string)
 {
@@ -104,6 +109,12 @@ struct csv_limits {
     bool ends_at_nul; /* a NUL byte is the end of the file, not a fault */
 };
 
+/* The ends of cells in 64 bytes of a window, from `block` on, that lie ahead (formats/csv_flags.h). */
+struct csv_ends {
+    size_t block;
+    uint64_t flags; /* none: not known */
+};
+
 /* One pass over a file or a text. Ends with csv_close. */
 struct csv_reader {
     const char *name;        /* for messages */
@@ -113,6 +124,7 @@ struct csv_reader {
     uint64_t window_begin;
     bool at_end;     /* the window reaches the end of the file */
     size_t position; /* in the window: where the next row starts */
+    struct csv_ends ends;
     uint64_t rows;
     struct csv_limits limits;
     char *window; /* memory of the window when read from a file */

@@ -379,6 +379,12 @@ const struct translation ops_calls[] = {
       "(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str pad_mode='valid', "
       "int[] padding=0, int[] dilation=1, int groups=1)",
       "MindSpore.$(input, weight, bias, stride, pad_mode, padding, dilation, groups)" },
+    { "deformable_conv2d", OPS,
+      "(Tensor x, Tensor weight, Tensor offsets, int[] kernel_size, int[] strides, int[] padding, "
+      "Tensor? bias=None, int[] dilations=[1,1,1,1], int groups=1, int deformable_groups=1, "
+      "bool modulated=True)",
+      "MindSpore.$(x, weight, offsets, bias, kernel_size, strides, padding, dilations, groups, "
+      "deformable_groups, modulated)" },
     { "dropout|dropout1d|dropout2d|dropout3d", OPS,
       "(Tensor input, float p=0.5, bool training=True, int? seed=None)",
       "Functional.$(input, p, training)" },

@@ -57,6 +57,13 @@ void *tape_allocate(struct tape *tape, size_t count, size_t size)
     return memory;
 }
 
+void tape_parallel(struct tape *tape, const struct parallel *work)
+{
+    if (tape_failed(tape)) return;
+    struct status status = parallel_run(tape->help, tape->arena, work);
+    if (status.code && !tape_failed(tape)) tape->status = status;
+}
+
 /* Its storage must not depend on the arena, which may be exhausted. */
 struct node *tape_failure(struct tape *tape)
 {

@@ -112,14 +112,18 @@ class Goldens:
 
         return self.resolve(api)(*[walk(a) for a in args], **{k: walk(v) for k, v in kwargs.items()})
 
+    def cotangent(self, outputs, i):
+        o = outputs[i]
+        seed = self.normal(*o.shape)
+        if o.is_complex():
+            seed = torch.complex(seed, self.normal(*o.shape))
+        return seed if o.dtype in (torch.float64, torch.complex128) else seed.to(o.dtype)
+
     def gradients(self, outputs, leaves):
         roots, seeds, grad_output, grad_input = [], [], [], []
         for i, o in enumerate(outputs):
             if isinstance(o, torch.Tensor) and o.requires_grad:
-                seed = self.normal(*o.shape)
-                if o.is_complex():
-                    seed = torch.complex(seed, self.normal(*o.shape))
-                seed = seed if o.dtype in (torch.float64, torch.complex128) else seed.to(o.dtype)
+                seed = self.cotangent(outputs, i)
                 roots.append(o)
                 seeds.append(seed.to(o.dtype))
                 grad_output.append({"output_index": i, "file": self.place(seed), "dtype": str(seed.dtype)})

@@ -148,7 +148,7 @@ static struct status keep_texts(struct kept_row *kept, struct csv_buffer *text,
 {
     size_t bytes = 0;
     for (enum row_text i = 0; i < ROW_TEXTS; i++) bytes += row->texts[i].length;
-    TRY(csv_reserve(text, bytes));
+    if (!csv_has_room(text, bytes)) TRY(csv_reserve(text, bytes));
     char *out = text->data + text->length;
     kept->begin = text->length;
     text->length += bytes;
@@ -172,7 +172,9 @@ static struct status take_row(struct details_call *call, struct batch *batch,
         if (known < call->n_rows) call->rows[known].repeated = true;
         if (known < call->n_rows) return status_ok();
     }
-    TRY(array_make_room(&batch->rows, &batch->row_capacity, batch->n_rows, sizeof *batch->rows));
+    if (batch->n_rows == batch->row_capacity)
+        TRY(array_make_room(&batch->rows, &batch->row_capacity, batch->n_rows,
+                            sizeof *batch->rows));
     struct kept_row *kept = &batch->rows[batch->n_rows];
     compared_row_read(&row, &kept->side, &c->row, c->request);
     if (c->side == SIDE_GPU) drop_texts(&row);

@@ -121,7 +121,7 @@ static struct status append_cells(struct comparison_output *out,
                                   const struct compared_row *row)
 {
     struct csv_buffer *text = &out->details_text;
-    TRY(csv_reserve(text, CELLS_BYTES));
+    if (!csv_has_room(text, CELLS_BYTES)) TRY(csv_reserve(text, CELLS_BYTES));
     char *at = text->data + text->length;
     for (size_t column = THREE_WAY_NAME + 1; column < THREE_WAY_STATUS; column++) {
         const struct three_way_cell *cell = &verdict->cells[column];

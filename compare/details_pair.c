@@ -80,8 +80,11 @@ void compared_row_read(struct compared_row *out, struct three_way_side *side,
     bool empty_is_nan = three_way_empty_is_nan(request->rules);
 
     *side = (struct three_way_side){ .status = details_verdict(cells[COLUMN_STATUS]) };
-    for (enum three_way_metric m = 0; m < THREE_WAY_METRICS && !row->overlong; m++)
-        read_metric(side, m, cells[metric_columns[m]], empty_is_nan);
+    for (enum three_way_metric m = 0; m < THREE_WAY_METRICS && !row->overlong; m++) {
+        const struct csv_text *cell = &cells[metric_columns[m]];
+        if (cell->length == 1 && *cell->bytes == ' ') continue; /* as most are */
+        read_metric(side, m, *cell, empty_is_nan);
+    }
     out->side = side;
     out->dtype =
         three_way_dtype(cells[COLUMN_DEVICE_DTYPE].bytes, cells[COLUMN_DEVICE_DTYPE].length);

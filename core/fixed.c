@@ -80,6 +80,7 @@ static uint64_t digits8(uint32_t x)
 static char *print_digits(char *at, uint64_t x, int count)
 {
     const uint64_t unit = UINT64_C(100000000);
+    if (!x) return (char *)memset(at, '0', (size_t)count) + count;
     if (count > 8) {
         at = print_digits(at, x / unit, count - 8);
         count = 8;

@@ -131,33 +131,44 @@ bool csv_is_formula(const char *text, size_t length)
 
 enum cell_kind { CELL_PLAIN, CELL_QUOTED, CELL_FORMULA };
 
-/* Has one of sixteen bytes or more a meaning for cell_kind? The last sixteen overlap those before them. */
-static bool has_meaning(const char *text, size_t length)
+enum { NEEDS_QUOTES = 1, SUSPICIOUS = 2 };
+
+/* What sixteen bytes or more hold: the flags of cell_kind. The last sixteen overlap those before them. */
+static unsigned look_at_many(const char *text, size_t length)
 {
-    words2 found = { 0 };
+    words2 quotes = { 0 }, suspicious = { 0 };
     for (size_t i = 0; i < length; i += sizeof(bytes16)) {
         size_t at = length - i < sizeof(bytes16) ? length - sizeof(bytes16) : i;
         bytes16 bytes;
         memcpy(&bytes, text + at, sizeof bytes);
-        found |= (words2)((bytes == ',') | (bytes == '"') | (bytes == '\n') | (bytes == '\r') |
-                          (bytes == ';'));
+        quotes |= (words2)((bytes == ',') | (bytes == '"') | (bytes == '\n') | (bytes == '\r'));
+        suspicious |= (words2)(bytes == ';');
     }
-    return (found[0] | found[1]) != 0;
+    return (quotes[0] | quotes[1] ? NEEDS_QUOTES : 0) |
+           (suspicious[0] | suspicious[1] ? SUSPICIOUS : 0);
+}
+
+static unsigned look_at_few(const char *text, size_t length)
+{
+    static const unsigned char meaning[256] = { [','] = NEEDS_QUOTES,
+                                                ['"'] = NEEDS_QUOTES,
+                                                ['\n'] = NEEDS_QUOTES,
+                                                ['\r'] = NEEDS_QUOTES,
+                                                [';'] = SUSPICIOUS };
+    unsigned found = 0;
+    for (size_t i = 0; i < length; i++) found |= meaning[(unsigned char)text[i]];
+    return found;
 }
 
 /* How a cell is written. Cells are mostly blanks and numbers, so the usual answer is found in
  * one look at each byte. */
 static enum cell_kind cell_kind(const char *text, size_t length)
 {
-    enum { QUOTE = 1, SUSPICIOUS = 2 };
-    static const unsigned char meaning[256] = {
-        [','] = QUOTE, ['"'] = QUOTE, ['\n'] = QUOTE, ['\r'] = QUOTE, [';'] = SUSPICIOUS
-    };
-    unsigned found = starts_formula(text, length) ? SUSPICIOUS : 0;
-    if (length < sizeof(bytes16) || has_meaning(text, length))
-        for (size_t i = 0; i < length; i++) found |= meaning[(unsigned char)text[i]];
+    unsigned found = length < sizeof(bytes16) ? look_at_few(text, length)
+                                              : look_at_many(text, length);
+    if (starts_formula(text, length)) found |= SUSPICIOUS;
     if ((found & SUSPICIOUS) && csv_is_formula(text, length)) return CELL_FORMULA;
-    return (found & QUOTE) ? CELL_QUOTED : CELL_PLAIN;
+    return (found & NEEDS_QUOTES) ? CELL_QUOTED : CELL_PLAIN;
 }
 
 struct status csv_append_cell(struct csv_buffer *buffer, const char *text, size_t length)

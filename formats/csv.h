@@ -38,8 +38,12 @@ struct status csv_append_mark(struct csv_buffer *buffer);
 /* Bytes as they are: for text that is no CSV but grows in the same way. */
 struct status csv_append_bytes(struct csv_buffer *buffer, const char *bytes, size_t length);
 
-/* Room for `bytes` more bytes, for who puts them there and adds to the length. */
+/* Room for `bytes` more bytes, for who puts them there and adds to the length; is it there already? */
 struct status csv_reserve(struct csv_buffer *buffer, size_t bytes);
+static inline bool csv_has_room(const struct csv_buffer *buffer, size_t bytes)
+{
+    return bytes <= buffer->capacity - buffer->length;
+}
 
 /* One cell of `length` bytes and a comma. The text is quoted where needed. When it starts with
  * one of + - = % @, their full-width forms, a tab or a carriage return, or has one of them right

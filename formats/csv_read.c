@@ -115,24 +115,23 @@ static bool make_room_for_cells(struct csv_reader *reader, size_t n)
 
 /* ---- ends of cells ---------------------------------------------------------------------- */
 
-/* The flags of the block that `at` is in, without those before `at`. Behind the window there is nothing. */
-static struct csv_ends ends_from(const char *text, size_t bytes, size_t at)
+/* The flags of the block of the window that begins at `block`; behind the window there is nothing. */
+static inline uint64_t ends_in_block(const char *text, size_t bytes, size_t block)
 {
-    struct csv_ends ends = { .block = at - at % CSV_BLOCK };
+    if (bytes - block >= CSV_BLOCK) return csv_cell_ends(text + block);
     char rest[CSV_BLOCK] = { 0 };
-    const char *block = text + ends.block;
-    if (bytes - ends.block < sizeof rest) block = memcpy(rest, block, bytes - ends.block);
-    ends.flags = csv_cell_ends(block) & UINT64_MAX << at % CSV_BLOCK;
-    return ends;
+    memcpy(rest, text + block, bytes - block);
+    return csv_cell_ends(rest);
 }
 
-/* Those that are known already, if they are of that block. */
-static struct csv_ends ends_known_from(const struct csv_reader *reader, size_t at)
+/* Those from `at` on, of the block that it is in. */
+static struct csv_ends ends_from(const struct csv_reader *reader, size_t at)
 {
-    struct csv_ends ends = reader->ends;
-    if (!ends.flags || at < ends.block || at - ends.block >= CSV_BLOCK)
-        return ends_from(reader->text, reader->bytes, at);
-    ends.flags &= UINT64_MAX << (at - ends.block);
+    struct csv_ends ends = { .block = at - at % CSV_BLOCK };
+    bool is_known = reader->ends.flags && reader->ends.block == ends.block;
+    ends.flags = is_known ? reader->ends.flags
+                          : ends_in_block(reader->text, reader->bytes, ends.block);
+    ends.flags &= UINT64_MAX << at % CSV_BLOCK;
     return ends;
 }
 
@@ -207,75 +206,67 @@ struct row_scan {
     size_t at;            /* where the next cell begins, or the row ends */
     size_t count;         /* of cells */
     struct csv_ends ends; /* that lie ahead */
-    bool ended;
 };
 
-/* The plain cells that end in the block, up to a quoted one. That a row goes on is guessed (by the processor) before
- * its byte is there, so that no cell waits for the one before it. */
-static void take_plain_cells(struct row_scan *scan, struct csv_text *cells, const char *text)
+/* Plain cells up to the end of the row (true), to a quoted one, to the end of the window, or as long as there is room for
+ * those of the next block. That a row goes on is guessed (by the processor) before its byte is there, so that no cell
+ * waits for the one before it. */
+static bool take_plain_cells(struct row_scan *scan, const struct csv_reader *reader)
 {
-    const char *block = text + scan->ends.block, *at = text + scan->at;
+    const char *text = reader->text, *window_end = text + reader->bytes, *at = text + scan->at;
+    const char *block = text + scan->ends.block;
+    const struct csv_text *last = reader->cells + reader->cell_capacity - CSV_BLOCK;
+    struct csv_text *cell = reader->cells + scan->count;
     uint64_t flags = scan->ends.flags;
-    size_t n = scan->count;
-    while (flags && *at != '"') {
-        const char *end = block + __builtin_ctzll(flags);
-        cells[n++] = (struct csv_text){ at, (size_t)(end - at) };
-        at = end;
-        if (*end != ',') {
-            scan->ended = true;
-            break;
+    bool ended = false;
+    for (;;) {
+        while (flags && *at != '"') {
+            const char *end = block + (unsigned)__builtin_ctzll(flags);
+            *cell++ = (struct csv_text){ at, (size_t)(end - at) };
+            at = end;
+            ended = *end != ',';
+            if (ended) break;
+            flags &= flags - 1;
+            at++;
         }
-        flags &= flags - 1;
-        at++;
+        if (flags || window_end - block <= CSV_BLOCK || cell >= last) break;
+        if (at < window_end && *at == '"') break;
+        block += CSV_BLOCK;
+        flags = ends_in_block(text, reader->bytes, (size_t)(block - text));
     }
-    *scan = (struct row_scan){ (size_t)(at - text), n, { scan->ends.block, flags }, scan->ended };
-}
-
-/* On in the row, whose cells before are taken: a quoted cell, the next block, or the end of the file. */
-static enum scan go_on(struct row_scan *scan, struct csv_reader *reader)
-{
-    const char *text = reader->text;
-    size_t bytes = reader->bytes, end = scan->at;
-    struct csv_text *cell = &reader->cells[scan->count];
-
-    if (end < bytes && text[end] == '"') {
-        enum scan quoted = scan_quoted(reader, &end, cell);
-        if (quoted != SCAN_DONE) return quoted;
-        scan->count++;
-        if (end < bytes) {
-            scan->ends = ends_from(text, bytes, end);
-            scan->ended = text[end] != ',';
-            scan->ends.flags &= scan->ends.flags - 1;
-            scan->at = scan->ended ? end : end + 1;
-            return SCAN_DONE;
-        }
-    } else if (bytes - scan->ends.block > CSV_BLOCK) {
-        scan->ends = ends_from(text, bytes, scan->ends.block + CSV_BLOCK);
-        return SCAN_DONE;
-    } else if (!reader->at_end) {
-        return SCAN_NEED_MORE;
-    } else {
-        *cell = (struct csv_text){ text + end, bytes - end };
-        scan->count++;
-    }
-    scan->at = bytes;
-    scan->ended = true;
-    return SCAN_DONE;
+    *scan = (struct row_scan){ (size_t)(at - text),
+                               (size_t)(cell - reader->cells),
+                               { (size_t)(block - text), flags } };
+    return ended;
 }
 
 /* The row at reader->position; *after is the place of the next one. */
 static enum scan scan_row(struct csv_reader *reader, size_t *count, size_t *after, bool *torn)
 {
-    struct row_scan scan = { .at = reader->position,
-                             .ends = ends_known_from(reader, reader->position) };
+    const char *text = reader->text;
+    struct row_scan scan = { .at = reader->position, .ends = ends_from(reader, reader->position) };
+
     csv_buffer_clear(&reader->unquoted);
-    while (!scan.ended) {
-        if (scan.count >= reader->limits.columns) return SCAN_TOO_MANY_CELLS;
+    for (;;) {
         if (!make_room_for_cells(reader, scan.count)) return SCAN_NO_MEMORY;
-        take_plain_cells(&scan, reader->cells, reader->text);
-        if (scan.ended) break;
-        enum scan result = go_on(&scan, reader);
-        if (result != SCAN_DONE) return result;
+        if (take_plain_cells(&scan, reader)) break;
+        if (scan.count >= reader->limits.columns) return SCAN_TOO_MANY_CELLS;
+        if (scan.at < reader->bytes && text[scan.at] == '"') {
+            enum scan quoted = scan_quoted(reader, &scan.at, &reader->cells[scan.count++]);
+            if (quoted != SCAN_DONE) return quoted;
+            if (scan.at == reader->bytes) break;
+            reader->ends = scan.ends;
+            scan.ends = ends_from(reader, scan.at);
+            if (text[scan.at] != ',') break;
+            scan.ends.flags &= scan.ends.flags - 1;
+            scan.at++;
+        } else if (reader->bytes - scan.ends.block <= CSV_BLOCK) {
+            if (!reader->at_end) return SCAN_NEED_MORE;
+            reader->cells[scan.count++] =
+                (struct csv_text){ text + scan.at, reader->bytes - scan.at };
+            scan.at = reader->bytes;
+            break;
+        }
     }
     if (scan.count > reader->limits.columns) return SCAN_TOO_MANY_CELLS;
     *count = scan.count;

@@ -40,6 +40,7 @@ static const struct cost_class classes[] = {
     { "npu_regions",  NULL,                                                                     100,   100,      0,  WORK_NONE,              0 },
     { "deformable",   NULL,                                                                     100,   100,  25000,  WORK_TAPS,            0.6 },
     { "npu_sampling",    NULL,                                                                     150,    40,      0,  WORK_NONE,              0 },
+    { "npu_choices",  NULL,                                                                      80,    80,      0,  WORK_NONE,              0 },
     { "npu_attention", NULL,                                                                     10,    20,      0,  WORK_SCORES,          175 },
     { "npu_attention_parts", NULL,                                                               10,    20,      0,  WORK_SCORES,          175 },
     { "npu_cached_attention", "atb.npu_paged_cache_load",                                           3,     4,      0,  WORK_NONE,              0 },

@@ -106,6 +106,7 @@ static const struct cost_class classes[] = {
     { "sort",         NULL,                                                                      30,    30,      0,  WORK_NONE,              0 },
     { "unique",       NULL,                                                                      80,    60,      0,  WORK_NONE,              0 },
     { "mindspore",    NULL,                                                                       5,    10,      0,  WORK_NONE,              0 },
+    { "mindspore_arrays", NULL,                                                                   5,    10,      0,  WORK_NONE,              0 },
     { "pad",          NULL,                                                                       2,     4,      0,  WORK_NONE,              0 },
     { "interpolate",  NULL,                                                                    16.5,  16.5,      0,  WORK_NONE,              0 },
     { "grid",         NULL,                                                                      48,    55,      0,  WORK_NONE,              0 },

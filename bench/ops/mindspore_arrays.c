@@ -27,8 +27,8 @@ static void approximate_equal(struct call *call)
     struct tape *tape = call->tape;
     struct operands o = two_operands(call, "x", "y");
     if (tape_failed(tape)) return;
-    struct node *apart = node_apply(tape, "abs", node_subtract(tape, node_to_real(tape, o.a),
-                                                                node_to_real(tape, o.b)));
+    struct node *apart = node_apply(
+        tape, "abs", node_subtract(tape, node_to_real(tape, o.a), node_to_real(tape, o.b)));
     struct node *limit =
         node_scalar(tape, number_as_compared(call_real(call, "tolerance"), o.dtype));
     call_return(call, node_compare(tape, COMPARE_LT, apart, limit));
@@ -39,8 +39,8 @@ static void epsilon(struct call *call)
 {
     struct node *x = call_tensor(call, "x");
     if (!call_require(call, dtype_is_float(x->dtype), "floats are needed")) return;
-    call_return(call, node_constant(call->tape, x->dtype, dtype_ulp(x->dtype, 1), x->rank,
-                                    x->shape));
+    call_return(call,
+                node_constant(call->tape, x->dtype, dtype_ulp(x->dtype, 1), x->rank, x->shape));
 }
 
 /* Tensors times max_norm / (norm + 1e-6) where that is below 1; the norm is that of all of them together. */
@@ -82,8 +82,7 @@ static void local_response(struct call *call)
         int64_t shape[4] = { x->shape[0], 0, x->shape[2], x->shape[3] },
                 shift = away < 0 ? -away : away;
         if (shift >= channels) continue;
-        struct node *part =
-            node_slice(tape, squares, 1, away > 0 ? away : 0, channels - shift, 1);
+        struct node *part = node_slice(tape, squares, 1, away > 0 ? away : 0, channels - shift, 1);
         shape[1] = shift;
         struct node *rest = node_constant(tape, x->dtype, 0, 4, shape);
         if (shift)
@@ -275,22 +274,23 @@ static void columns_to_image(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input_x");
-    static const char *const names[5] = { "output_size", "kernel_size", "dilation",
-                                          "padding_value", "stride" };
+    static const char *const names[5] = { "output_size", "kernel_size", "dilation", "padding_value",
+                                          "stride" };
     int64_t size[5][2], places[2];
     for (int k = 0; k < 5; k++) {
         const struct value *value = call_value(call, names[k]);
         if (value->kind == VALUE_TENSOR) {
             struct node *given = call_node(call, value);
-            if (!call_require(call, given->integer && given->n == 2, "%s has two numbers", names[k]))
+            if (!call_require(call, given->integer && given->n == 2, "%s has two numbers",
+                              names[k]))
                 return;
             memcpy(size[k], given->integer, sizeof size[k]);
         } else {
             call_ints_repeated(call, names[k], size[k], 2);
         }
         for (int d = 0; d < 2; d++)
-            if (!call_require(call, size[k][d] >= (k != 3) && size[k][d] <= INT32_MAX,
-                              "%s of %lld", names[k], (long long)size[k][d]))
+            if (!call_require(call, size[k][d] >= (k != 3) && size[k][d] <= INT32_MAX, "%s of %lld",
+                              names[k], (long long)size[k][d]))
                 return;
     }
     for (int d = 0; d < 2; d++) {
@@ -321,10 +321,9 @@ static void padding(struct call *call)
 {
     struct node *x = call_tensor(call, "x");
     int64_t shape[TENSOR_MAX_RANK], width = call_int(call, "pad_dim_size");
-    if (!call_require(call,
-                      x->rank >= 1 && x->shape[x->rank - 1] == 1 && width >= 1 &&
-                          width <= INT32_MAX,
-                      "a last dimension of 1 and what it becomes are needed"))
+    if (!call_require(
+            call, x->rank >= 1 && x->shape[x->rank - 1] == 1 && width >= 1 && width <= INT32_MAX,
+            "a last dimension of 1 and what it becomes are needed"))
         return;
     if (width == 1) {
         call_return(call, x);
@@ -332,9 +331,8 @@ static void padding(struct call *call)
     }
     memcpy(shape, x->shape, sizeof shape);
     shape[x->rank - 1] = width - 1;
-    struct node *rest = x->integer
-                            ? node_integer_constant(call->tape, x->dtype, 0, x->rank, shape)
-                            : node_constant(call->tape, x->dtype, 0, x->rank, shape);
+    struct node *rest = x->integer ? node_integer_constant(call->tape, x->dtype, 0, x->rank, shape)
+                                   : node_constant(call->tape, x->dtype, 0, x->rank, shape);
     call_return(call, node_concatenate(call->tape, (struct node *[]){ x, rest }, 2, x->rank - 1));
 }
 
@@ -476,7 +474,8 @@ static void matrix_diag(struct call *call)
                       "diagonals are needed"))
         return;
     b.longest = x->shape[x->rank - 1];
-    int64_t rows = b.longest - (b.high < 0 ? b.high : 0), columns = b.longest + (b.low > 0 ? b.low : 0);
+    int64_t rows = b.longest - (b.high < 0 ? b.high : 0),
+            columns = b.longest + (b.low > 0 ? b.low : 0);
     if (b.rows == -1 && b.columns == -1) b.rows = b.columns = rows > columns ? rows : columns;
     else if (b.rows == -1) b.rows = rows;
     else if (b.columns == -1) b.columns = columns;
@@ -487,7 +486,7 @@ static void matrix_diag(struct call *call)
                       (long long)b.columns))
         return;
     int64_t shape[TENSOR_MAX_RANK], of_each = (b.high - b.low + 1) * b.longest,
-            each = b.rows * b.columns, count = (int64_t)x->n / of_each;
+                                    each = b.rows * b.columns, count = (int64_t)x->n / of_each;
     memcpy(shape, x->shape, sizeof shape);
     shape[lead] = b.rows;
     shape[lead + 1] = b.columns;
@@ -500,7 +499,8 @@ static void matrix_diag(struct call *call)
         mask->integer[i] = place >= 0;
     }
     struct node *y = node_gather(tape, x, lead + 2, shape, map, 0);
-    call_return_typed(call, node_select(tape, mask, y, node_reshape(tape, fill, 0, NULL)), x->dtype);
+    call_return_typed(call, node_select(tape, mask, y, node_reshape(tape, fill, 0, NULL)),
+                      x->dtype);
 }
 
 /* The matrices' extents and the longest of the diagonals. */
@@ -525,11 +525,12 @@ static void matrix_diag_part(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "x"), *fill = call_tensor(call, "padding_value");
     struct band b = { 0 };
-    if (!band_of_matrices(call, &b, x) || !call_require(call, fill->n == 1, "one padding_value is needed"))
+    if (!band_of_matrices(call, &b, x) ||
+        !call_require(call, fill->n == 1, "one padding_value is needed"))
         return;
     int lead = x->rank - 2, rank = lead;
     int64_t shape[TENSOR_MAX_RANK], of_each = (b.high - b.low + 1) * b.longest,
-            each = b.rows * b.columns, count = (int64_t)x->n / each;
+                                    each = b.rows * b.columns, count = (int64_t)x->n / each;
     memcpy(shape, x->shape, sizeof shape);
     if (b.low != b.high) shape[rank++] = b.high - b.low + 1;
     shape[rank++] = b.longest;
@@ -544,7 +545,8 @@ static void matrix_diag_part(struct call *call)
         mask->integer[i / each * of_each + place] = 1;
     }
     struct node *y = node_gather(tape, x, rank, shape, map, 0);
-    call_return_typed(call, node_select(tape, mask, y, node_reshape(tape, fill, 0, NULL)), x->dtype);
+    call_return_typed(call, node_select(tape, mask, y, node_reshape(tape, fill, 0, NULL)),
+                      x->dtype);
 }
 
 static void matrix_set_diag(struct call *call)
@@ -581,7 +583,11 @@ static void matrix_band_part(struct call *call)
     if (!call_require(call, x->rank >= 2, "matrices are needed")) return;
     struct node *band = node_band(tape, x->shape[x->rank - 2], x->shape[x->rank - 1],
                                   upper < 0 ? INT64_MAX : upper, lower < 0 ? INT64_MAX : lower);
-    call_return_typed(call, node_select(tape, band, x, node_cast(tape, node_integer_constant(tape, DT_BOOL, 0, 0, NULL), x->dtype)), x->dtype);
+    call_return_typed(
+        call,
+        node_select(tape, band, x,
+                    node_cast(tape, node_integer_constant(tape, DT_BOOL, 0, 0, NULL), x->dtype)),
+        x->dtype);
 }
 
 /* clang-format off */

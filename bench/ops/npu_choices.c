@@ -229,7 +229,8 @@ static void sub_sample(struct call *call)
     struct node *x = call_tensor(call, "self");
     int64_t size = call_int(call, "per_images");
     double part = (double)size * call_real(call, "positive_fraction"), near = nearbyint(part);
-    if (!call_require(call, x->integer && x->rank == 1 && size >= 0 && part >= 0 && near <= (double)size,
+    if (!call_require(call,
+                      x->integer && x->rank == 1 && size >= 0 && part >= 0 && near <= (double)size,
                       "labels, a number of them and a fraction are needed"))
         return;
     struct labels *l = tape_allocate(tape, 1, sizeof *l);
@@ -237,7 +238,8 @@ static void sub_sample(struct call *call)
     if (tape_failed(tape)) return;
     *l = (struct labels){ .label = x->integer, .n = x->n, .size = (double)size };
     for (size_t i = 0; i < x->n; i++) {
-        if (!call_require(call, x->integer[i] >= -1 && x->integer[i] <= 1, "labels are 1, 0 and -1"))
+        if (!call_require(call, x->integer[i] >= -1 && x->integer[i] <= 1,
+                          "labels are 1, 0 and -1"))
             return;
         l->ones += x->integer[i] == 1;
         l->zeros += x->integer[i] == 0;

@@ -230,7 +230,9 @@ static bool chances_hold(const struct bench_property *property, const struct ten
     if (!holds)
         (void)snprintf(reason, bytes, "%g ones where %g +- %g are expected", ones, mean,
                        sqrt(variance));
-    else holds = random_choices_hold(x, chance->probability, 0, chance->n, row_of(got), reason, bytes);
+    else
+        holds =
+            random_choices_hold(x, chance->probability, 0, chance->n, row_of(got), reason, bytes);
 done:
     arena_release(&arena);
     return holds;
@@ -419,7 +421,7 @@ static bool dropout_holds(const struct bench_property *property, const struct te
                        dropout->p);
     else
         holds = random_choices_hold(choice, NULL, dropout->p, channels,
-                             dropout->channel > 1 ? 1 : row_of(got), reason, bytes);
+                                    dropout->channel > 1 ? 1 : row_of(got), reason, bytes);
     goto done;
 no_memory:
     (void)snprintf(reason, bytes, "there is no memory to test the distribution");
@@ -613,7 +615,8 @@ static struct node *mask_of_result(struct call *call, struct node *softmax, doub
     }
     mask = node_new_integer(tape, DT_BOOL, softmax->rank, softmax->shape);
     for (size_t i = 0; !tape_failed(tape) && i < mask->n; i++) {
-        mask->integer[i] = result ? result->value[i] != 0 : random_uniform(call, i) >= call_real(call, "prob");
+        mask->integer[i] = result ? result->value[i] != 0
+                                  : random_uniform(call, i) >= call_real(call, "prob");
         /* The least numbers of float16, which it may be computed in, vanish. */
         kept[i] = softmax->value[i] < 0x1p-23 ? NAN : (double)mask->integer[i];
     }
@@ -632,7 +635,8 @@ static void dropout_with_add_softmax(struct call *call)
     struct node *z = node_add(tape, added, node_scale(tape, x, call_real(call, "alpha")));
     struct node *softmax = node_softmax(tape, z, call_dim(call, "dim", z->rank));
     const struct tensor *bits = call_device_output(call, 0);
-    int64_t bytes = ((int64_t)softmax->n + 127) / 128 * 128, last = z->rank ? z->shape[z->rank - 1] : 1;
+    int64_t bytes = ((int64_t)softmax->n + 127) / 128 * 128,
+            last = z->rank ? z->shape[z->rank - 1] : 1;
     double *kept = tape_allocate(tape, softmax->n, sizeof *kept);
     struct kept *law = tape_allocate(tape, 1, sizeof *law);
     struct bench_property *property = tape_allocate(tape, 1, sizeof *property);
@@ -642,8 +646,9 @@ static void dropout_with_add_softmax(struct call *call)
     if (!mask)
         for (size_t i = 0; i < softmax->n; i++) kept[i] = NAN;
     *law = (struct kept){ kept, p, softmax->n, (size_t)last };
-    *property = (struct bench_property){ "what is dropped, independent draws within 6.2 sigma (1e-9)",
-                                         kept_holds, law };
+    *property =
+        (struct bench_property){ "what is dropped, independent draws within 6.2 sigma (1e-9)",
+                                 kept_holds, law };
     if (!tape_is_reference(tape)) drawn = node_integer_constant(tape, DT_U8, 0, 1, &bytes);
     call_return_random(call, drawn, DT_U8, bits ? bits->rank : 1, bits ? bits->shape : &bytes,
                        property);
@@ -653,8 +658,11 @@ static void dropout_with_add_softmax(struct call *call)
         call_return_typed(call, node_select(tape, mask, scaled, node_scalar(tape, 0)), x->dtype);
         return;
     }
-    struct dropout d = { .x = likely, .p = p, .scale = 1 / (1 - p), .roundings = 2, .n = softmax->n, .channel = 1 };
-    call_return_random(call, NULL, x->dtype, softmax->rank, softmax->shape, dropout_property(tape, d));
+    struct dropout d = {
+        .x = likely, .p = p, .scale = 1 / (1 - p), .roundings = 2, .n = softmax->n, .channel = 1
+    };
+    call_return_random(call, NULL, x->dtype, softmax->rank, softmax->shape,
+                       dropout_property(tape, d));
 }
 
 /* clang-format off */

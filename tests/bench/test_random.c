@@ -655,7 +655,8 @@ START_TEST(a_dropped_softmax_follows_its_result)
             ck_assert_int_eq(bench_output(o.bench, 2)->kind, BENCH_OUTPUT_RANDOM);
             o.d.n = 20 * 40;
             for (size_t i = 0; i < o.d.n; i++)
-                keep[i] = kind == 1 && i >= 40 ? keep[i - 40] : next(&numbers) < (kind == 2 ? 0.8 : 0.6);
+                keep[i] = kind == 1 && i >= 40 ? keep[i - 40]
+                                               : next(&numbers) < (kind == 2 ? 0.8 : 0.6);
             struct bench *bench = settled_softmax(&o, keep, items);
             const struct bench_property *property = bench_output(bench, 0)->property;
             bool held = property->holds(property, items[0].tensor.tensor, reason, sizeof reason);

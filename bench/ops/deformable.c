@@ -94,11 +94,12 @@ static bool plan(struct deformation *f, struct node *x)
         !read_pair(call, "padding", 4, 2, 0, padding + 2))
         return false;
     f->groups = call_int(call, "deformable_groups");
-    if (!call_require(call,
-                      x->rank == 4 && f->offsets->rank == 4 && !x->integer && !f->offsets->integer &&
-                          x->n && f->groups >= 1 && x->shape[1] % f->groups == 0,
-                      "an input (n, c, h, w), its channels divided into the groups, and offsets are "
-                      "needed"))
+    if (!call_require(
+            call,
+            x->rank == 4 && f->offsets->rank == 4 && !x->integer && !f->offsets->integer && x->n &&
+                f->groups >= 1 && x->shape[1] % f->groups == 0,
+            "an input (n, c, h, w), its channels divided into the groups, and offsets are "
+            "needed"))
         return false;
     int64_t each = x->shape[0] * f->groups;
     f->of = (struct sampled){ call->tape, x, .dims = 2, .batch = (size_t)each, .rank = 4 };
@@ -118,9 +119,8 @@ static bool plan(struct deformation *f, struct node *x)
         f->of.shape[2 + d] = f->out[d] * f->kernel[d];
         f->of.points *= (size_t)f->of.shape[2 + d];
     }
-    f->of.x = node_reshape(
-        call->tape, x, 4,
-        (int64_t[]){ each, x->shape[1] / f->groups, x->shape[2], x->shape[3] });
+    f->of.x = node_reshape(call->tape, x, 4,
+                           (int64_t[]){ each, x->shape[1] / f->groups, x->shape[2], x->shape[3] });
     return call_require(call,
                         f->offsets->shape[0] == x->shape[0] &&
                             f->offsets->shape[1] == 3 * f->groups * f->kernel[0] * f->kernel[1],
@@ -140,15 +140,14 @@ static struct node *convolved(struct call *call, const struct deformation *f, st
                           (!bias || (bias->rank == 1 && bias->shape[0] == w->shape[0])),
                       "weight and bias do not fit the input"))
         return samples;
-    struct convolution_geometry geometry = { .stride = { 1, f->kernel[0], f->kernel[1] },
-                                             .dilation = { 1, 1, 1 },
-                                             .groups = groups,
-                                             .x = { samples->shape[0], samples->shape[1], 1,
-                                                    samples->shape[2], samples->shape[3] },
-                                             .w = { w->shape[0], w->shape[1], 1, w->shape[2],
-                                                    w->shape[3] },
-                                             .y = { samples->shape[0], w->shape[0], 1, f->out[0],
-                                                    f->out[1] } };
+    struct convolution_geometry geometry = {
+        .stride = { 1, f->kernel[0], f->kernel[1] },
+        .dilation = { 1, 1, 1 },
+        .groups = groups,
+        .x = { samples->shape[0], samples->shape[1], 1, samples->shape[2], samples->shape[3] },
+        .w = { w->shape[0], w->shape[1], 1, w->shape[2], w->shape[3] },
+        .y = { samples->shape[0], w->shape[0], 1, f->out[0], f->out[1] }
+    };
     struct node *y = node_convolution(tape, CONVOLVE, node_reshape(tape, samples, 5, geometry.x),
                                       node_reshape(tape, w, 5, geometry.w), &geometry);
     y = node_reshape(tape, y, 4,

@@ -92,10 +92,11 @@ static void return_packed(struct call *call, const struct node *like, struct pac
 {
     struct tape *tape = call->tape;
     int64_t shape[TENSOR_MAX_RANK];
-    if (!call_require(call, like->rank >= 1 && like->shape[like->rank - 1] % p->each == 0,
-                      "numbers of four bits fill whole words: the last dimension must be a multiple "
-                      "of %d",
-                      p->each))
+    if (!call_require(
+            call, like->rank >= 1 && like->shape[like->rank - 1] % p->each == 0,
+            "numbers of four bits fill whole words: the last dimension must be a multiple "
+            "of %d",
+            p->each))
         return;
     memcpy(shape, like->shape, sizeof shape);
     shape[like->rank - 1] /= p->each;
@@ -112,8 +113,9 @@ static void return_packed(struct call *call, const struct node *like, struct pac
     call_return(call, call_settled_indices(call, call->results.count, own, may_be, p));
 }
 
-void call_return_four_bits(struct call *call, const struct node *like, const struct between *numbers,
-                           const struct four_bits *format, enum four_bits_rounding how)
+void call_return_four_bits(struct call *call, const struct node *like,
+                           const struct between *numbers, const struct four_bits *format,
+                           enum four_bits_rounding how)
 {
     struct packing packing = { numbers, format, how, 2 };
     return_packed(call, like, &packing, DT_U8);

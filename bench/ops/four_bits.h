@@ -38,8 +38,9 @@ struct between {
 
 /* Return the numbers of `like`'s shape in bytes, two in each, whose last dimension is half as long: the code of `own`,
  * or what the device has where both halves are the rounding of a number between low and high. Either zero is right. */
-void call_return_four_bits(struct call *call, const struct node *like, const struct between *numbers,
-                           const struct four_bits *format, enum four_bits_rounding how);
+void call_return_four_bits(struct call *call, const struct node *like,
+                           const struct between *numbers, const struct four_bits *format,
+                           enum four_bits_rounding how);
 
 /* The same for integers from -8 to 7, eight in each int32, the lowest first: the nearest, of two the even one. */
 void call_return_int4(struct call *call, const struct node *like, const struct between *numbers);

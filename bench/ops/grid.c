@@ -144,7 +144,8 @@ static struct node *bilinear(const struct sampler *sampler)
         double *unclipped = tape_allocate(sampler->of.tape, at->n, sizeof *unclipped);
         if (tape_failed(sampler->of.tape)) return sampler->of.x;
         at = padded_places(sampler, at, sampler->of.size[d], unclipped);
-        stencil_linear(&sampler->of, &stencil, d, at, unclipped, place_width(sampler, sampler->of.size[d]));
+        stencil_linear(&sampler->of, &stencil, d, at, unclipped,
+                       place_width(sampler, sampler->of.size[d]));
     }
     return stencil_sum(&sampler->of, &stencil);
 }
@@ -179,8 +180,8 @@ static struct node *bicubic(const struct sampler *sampler)
             stencil.index[d][k] = tape_allocate(tape, cell->n, sizeof(int64_t));
             if (tape_failed(tape)) return sampler->of.x;
             for (size_t i = 0; i < cell->n; i++)
-                stencil.index[d][k][i] =
-                    stencil_index(moved_place(sampler, cell->value[i] + k - 1, sampler->of.size[d]));
+                stencil.index[d][k][i] = stencil_index(
+                    moved_place(sampler, cell->value[i] + k - 1, sampler->of.size[d]));
         }
     }
     return stencil_sum(&sampler->of, &stencil);
@@ -292,7 +293,8 @@ static struct node *nearest(const struct sampler *sampler)
                                                      : stencil_gathered(&sampler->of, index);
     /* The grid's gradient is zero, not absent. */
     return sampler->grid->tracked
-               ? node_straight_through(tape, y, node_add(tape, y, stencil_over_channels(&sampler->of, zero)))
+               ? node_straight_through(tape, y,
+                                       node_add(tape, y, stencil_over_channels(&sampler->of, zero)))
                : y;
 }
 
@@ -308,8 +310,8 @@ static bool open_sampler(struct sampler *sampler, struct call *call)
     sampler->of.dims = x->rank - 2;
     sampler->align = call_bool(call, "align_corners");
     if (!call_require(call,
-                      sampler->of.dims >= 2 && sampler->of.dims <= STENCIL_MOST_DIMS && grid->rank == x->rank &&
-                          grid->shape[0] == x->shape[0] &&
+                      sampler->of.dims >= 2 && sampler->of.dims <= STENCIL_MOST_DIMS &&
+                          grid->rank == x->rank && grid->shape[0] == x->shape[0] &&
                           grid->shape[grid->rank - 1] == sampler->of.dims && !x->integer &&
                           !grid->integer,
                       "input and grid do not fit each other"))

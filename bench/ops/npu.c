@@ -104,7 +104,8 @@ static void bert_apply_adam(struct call *call)
     bool clips = most > 0 && norm > 1;
     if (!call_require(call, mode == 0 || mode == 1, "adam_mode is 0 or 1") ||
         !call_require(call, !(most > 0) || most == 1 || norm <= fmin(most, 1),
-                      "how far a gradient of norm %g is clipped to %g is not published", norm, most))
+                      "how far a gradient of norm %g is clipped to %g is not published", norm,
+                      most))
         return;
     if (clips) grad = node_scale(tape, grad, 1 / norm);
     double lr = call_real(call, "lr");

@@ -91,8 +91,7 @@ static void paged_attention(struct call *call)
         !groups_read(call, &lengths, "context_lens", false, INT64_MAX))
         return;
     q = query_of(call, own, heads);
-    if (rope)
-        q = node_concatenate(tape, (struct node *[]){ q, call_tensor(call, "q_rope") }, 2, 2);
+    if (rope) q = node_concatenate(tape, (struct node *[]){ q, call_tensor(call, "q_rope") }, 2, 2);
     if (!call_require(call,
                       lengths.count == q->shape[0] && table->shape[0] >= q->shape[0] &&
                           v->shape[1] == k->shape[1],
@@ -332,8 +331,7 @@ static void ring_mla(struct call *call)
             !call_require(call, rows <= q->shape[0] - row && columns <= k->shape[0] - column,
                           "the sequences do not fit"))
             return;
-        struct node *mask =
-            triangle ? outside_band(tape, rows, columns, 0, INT64_MAX) : NULL;
+        struct node *mask = triangle ? outside_band(tape, rows, columns, 0, INT64_MAX) : NULL;
         struct block block =
             attend(call, &a, heads_first(tape, node_slice(tape, q, 0, row, rows, 1)),
                    heads_first(tape, node_slice(tape, k, 0, column, columns, 1)),
@@ -393,10 +391,12 @@ static void return_loaded(struct call *call, const char *cache_name, const char 
                               given->shape[2] == shape[2],
                           "the result that is given does not have the rows"))
             return;
-        parts[count++] = node_slice(tape, given, 0, sequences->total,
-                                    given->shape[0] - sequences->total, 1);
+        parts[count++] =
+            node_slice(tape, given, 0, sequences->total, given->shape[0] - sequences->total, 1);
     }
-    if (!count) parts[count++] = node_slice(tape, node_reshape(tape, cache, 3, (int64_t[]){ -1, shape[1], shape[2] }), 0, 0, 0, 1);
+    if (!count)
+        parts[count++] = node_slice(
+            tape, node_reshape(tape, cache, 3, (int64_t[]){ -1, shape[1], shape[2] }), 0, 0, 0, 1);
     call_return_typed(call, node_concatenate(tape, parts, count, 0), cache->dtype);
 }
 
@@ -410,7 +410,9 @@ static void paged_cache_load(struct call *call)
     /* Ends may have a zero ahead of them. */
     int skipped = ends && table->rank == 2 && sequences.count == table->shape[0] + 1 &&
                   !sequences.end[0];
-    if (!call_require(call, !starts || (starts->integer && starts->rank == 1 && table->rank == 2 && starts->shape[0] == table->shape[0]),
+    if (!call_require(call,
+                      !starts || (starts->integer && starts->rank == 1 && table->rank == 2 &&
+                                  starts->shape[0] == table->shape[0]),
                       "each sequence needs a start"))
         return;
     const int64_t *at = starts ? starts->integer : NULL;

@@ -10,8 +10,8 @@
 #include "bench/ops/indexing.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/settling.h"
-#include "bench/primitives/casts.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/integral.h"
@@ -424,7 +424,8 @@ static void masked_fill_range(struct call *call)
 /* Channels first .. first + count - 1 of x (n, c, ...); those beyond the tensor, which fill up its last group, are 0. */
 static struct node *channels_from(struct call *call, struct node *x, int64_t first, int64_t count)
 {
-    int64_t shape[TENSOR_MAX_RANK], have = x->shape[1] - first < count ? x->shape[1] - first : count;
+    int64_t shape[TENSOR_MAX_RANK],
+        have = x->shape[1] - first < count ? x->shape[1] - first : count;
     struct node *parts[2] = { node_slice(call->tape, x, 1, first, have, 1) };
     if (have == count) return parts[0];
     memcpy(shape, x->shape, sizeof shape);
@@ -446,11 +447,12 @@ static void stride_add(struct call *call)
                     !x[k]->imaginary && count >= 1 && count <= INT32_MAX;
         for (int d = 0; fits && d < x[k]->rank; d++)
             fits = d == 1 || x[k]->shape[d] == x[0]->shape[d];
-        if (!call_require(call,
-                          fits && offset[k] >= 0 && offset[k] < (x[k]->shape[1] + 15) / 16 &&
-                              offset[k] + count <= (x[k]->shape[1] + 15) / 16,
-                          "tensors (n, c, ...) alike but for c, with the groups of channels that are "
-                          "added, are needed"))
+        if (!call_require(
+                call,
+                fits && offset[k] >= 0 && offset[k] < (x[k]->shape[1] + 15) / 16 &&
+                    offset[k] + count <= (x[k]->shape[1] + 15) / 16,
+                "tensors (n, c, ...) alike but for c, with the groups of channels that are "
+                "added, are needed"))
             return;
         x[k] = channels_from(call, x[k], 16 * offset[k], 16 * count);
     }

@@ -76,7 +76,8 @@ static bool read_listing(struct listing *l, const struct node *q, struct node *k
         return false;
     l->most = listed->shape[rank - 1];
     int64_t batches = l->packed ? 0 : q->shape[0], steps = l->packed ? 0 : q->shape[1];
-    if (rows && !groups_read(call, &l->queries, "actual_seq_lengths_query", l->packed, (int64_t)q->n))
+    if (rows &&
+        !groups_read(call, &l->queries, "actual_seq_lengths_query", l->packed, (int64_t)q->n))
         return false;
     if (!rows) {
         int64_t *at = tape_allocate(call->tape, 2 * (size_t)batches, sizeof *at);
@@ -89,7 +90,8 @@ static bool read_listing(struct listing *l, const struct node *q, struct node *k
                           "shorter sequences of queries are not followed here"))
             return false;
     int64_t tokens = l->packed ? q->shape[0] : batches * steps;
-    return call_require(call, l->queries.total == tokens && (l->packed || l->queries.count == batches),
+    return call_require(call,
+                        l->queries.total == tokens && (l->packed || l->queries.count == batches),
                         "the sequences do not have all queries");
 }
 
@@ -100,9 +102,8 @@ static bool read_keys(struct listing *l, const struct node *k)
     int count = l->queries.count;
     struct groups keys = { .count = count };
     bool given = !call_is_none(call, "actual_seq_lengths_kv");
-    if (given &&
-        !groups_read(call, &keys, "actual_seq_lengths_kv", l->keys_packed,
-                     l->keys_packed ? k->shape[0] : INT64_MAX))
+    if (given && !groups_read(call, &keys, "actual_seq_lengths_kv", l->keys_packed,
+                              l->keys_packed ? k->shape[0] : INT64_MAX))
         return false;
     if (!call_require(call,
                       keys.count == count && (!l->paged || l->table->shape[0] >= count) &&
@@ -128,8 +129,7 @@ static struct node *unlisted(const struct listing *l, int64_t b)
 {
     struct call *call = l->call;
     int64_t start = l->queries.start[b], rows = l->queries.end[b] - start, keys = l->length[b];
-    struct node *mask =
-        node_new_integer(call->tape, DT_BOOL, 4, (int64_t[]){ 1, 1, rows, keys });
+    struct node *mask = node_new_integer(call->tape, DT_BOOL, 4, (int64_t[]){ 1, 1, rows, keys });
     for (size_t i = 0; !tape_failed(call->tape) && i < mask->n; i++) mask->integer[i] = 1;
     for (int64_t r = 0; !tape_failed(call->tape) && r < rows; r++) {
         const int64_t *list = l->listed->integer + (start + r) * l->most;
@@ -196,10 +196,9 @@ static void sparse_flash_attention(struct call *call)
         struct node *key = key_rows(&l, k, b);
         if (turned)
             key = node_concatenate(tape, (struct node *[]){ key, key_rows(&l, ropes[1], b) }, 2, 2);
-        struct block block =
-            attend(call, &a, heads_first(tape, node_slice(tape, q, 0, start, rows, 1)),
-                   heads_first(tape, key), heads_first(tape, key_rows(&l, v, b)), unlisted(&l, b),
-                   false);
+        struct block block = attend(
+            call, &a, heads_first(tape, node_slice(tape, q, 0, start, rows, 1)),
+            heads_first(tape, key), heads_first(tape, key_rows(&l, v, b)), unlisted(&l, b), false);
         parts[b] = rows_first(tape, block.y);
     }
     return_sequences(&l, parts, own);

@@ -48,8 +48,8 @@ static void rms_norm_in_blocks(struct call *call)
     struct between numbers;
     if (!blocks_read(call, &how)) return;
     if (adds) x = node_add(tape, x, call_tensor(call, "x2"));
-    struct node *y = rms_normalized(call, x, call_tensor(call, "gamma"),
-                                    call_real(call, "epsilon"), &rstd),
+    struct node *y = rms_normalized(call, x, call_tensor(call, "gamma"), call_real(call, "epsilon"),
+                                    &rstd),
                 *size = node_apply(tape, "abs", y);
     if (beta) {
         y = node_add(tape, y, beta);
@@ -221,8 +221,8 @@ static void dual_level_product(struct call *call)
     for (int64_t i = 0; map && i < k; i++) map[i] = i / COARSE;
     if (tape_failed(tape)) return;
     int64_t right[2] = { k, b->shape[0] }, left[2] = { k, a->shape[0] };
-    rows = node_gather_rows(tape, node_transpose(tape, rows, 0, 1), 2, left, (size_t)left[1], map,
-                            0);
+    rows =
+        node_gather_rows(tape, node_transpose(tape, rows, 0, 1), 2, left, (size_t)left[1], map, 0);
     columns = node_gather_rows(tape, columns, 2, right, (size_t)right[1], map, 0);
     struct node *y = compose_matmul(tape, node_multiply(tape, a, node_transpose(tape, rows, 0, 1)),
                                     node_multiply(tape, node_transpose(tape, b, 0, 1), columns));
@@ -262,8 +262,8 @@ static void kronecker_quant(struct call *call)
         if (!call_require(call, value[i] > 0, "a matrix of zeros has no scale")) return;
     struct node *scale = node_divide(tape, most, node_scalar(tape, 7));
     /* What y and the scale lose, each in three numbers that may be stored. */
-    struct node *lost = node_scale(
-        tape, node_add(tape, size, node_extremum_detached(tape, size, 6, 1)), 3);
+    struct node *lost =
+        node_scale(tape, node_add(tape, size, node_extremum_detached(tape, size, 6, 1)), 3);
     double roundings = (double)(x->shape[1] + x->shape[2] + NIBBLES);
     struct node *z = node_divide(tape, y, scale);
     if (!between_roundings(call, &numbers, z, roundings, x->dtype, node_divide(tape, lost, scale)))

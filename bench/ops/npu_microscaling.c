@@ -281,8 +281,7 @@ static void dynamic_mx_quant(struct call *call)
         struct axis axis = axis_of(x, dim, blocks_of(call, x->shape[dim], size, NULL),
                                    (x->shape[dim] + 2 * size - 1) / (2 * size));
         if (!axis.block_of) return;
-        struct node *bytes =
-            shared_bytes(call, x, &axis, &how, &numbers, call->results.count + 1);
+        struct node *bytes = shared_bytes(call, x, &axis, &how, &numbers, call->results.count + 1);
         if (tape_failed(call->tape)) return;
         return_scaled(call, x, bytes, &axis, &how, &numbers);
         call_return(call, bytes);

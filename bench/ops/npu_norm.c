@@ -248,15 +248,14 @@ static bool read_prolog(struct call *call, struct prolog *p)
     p->latent = uk->shape[2];
     p->turned = in[8]->shape[3];
     int64_t width = x->shape[rank - 1], rows = p->batch * p->steps;
-    if (!call_require(call,
-                      in[1]->shape[0] == width && in[2]->shape[0] == in[1]->shape[1] &&
-                          in[2]->shape[1] == p->heads * (p->plain + p->turned) &&
-                          in[4]->shape[0] == width && in[4]->shape[1] == p->latent + p->turned &&
-                          in[5]->shape[rank - 1] == p->turned &&
-                          in[6]->shape[rank - 1] == p->turned &&
-                          in[5]->n == (size_t)(rows * p->turned) && in[6]->n == in[5]->n &&
-                          p->turned % 2 == 0,
-                      "the weights do not fit each other"))
+    if (!call_require(
+            call,
+            in[1]->shape[0] == width && in[2]->shape[0] == in[1]->shape[1] &&
+                in[2]->shape[1] == p->heads * (p->plain + p->turned) && in[4]->shape[0] == width &&
+                in[4]->shape[1] == p->latent + p->turned && in[5]->shape[rank - 1] == p->turned &&
+                in[6]->shape[rank - 1] == p->turned && in[5]->n == (size_t)(rows * p->turned) &&
+                in[6]->n == in[5]->n && p->turned % 2 == 0,
+            "the weights do not fit each other"))
         return false;
     int64_t angle[3] = { rows, 1, p->turned };
     p->x = node_reshape(tape, x, 2, (int64_t[]){ rows, width });
@@ -277,9 +276,9 @@ static struct node *return_query(struct call *call, const struct prolog *p, doub
     struct node *q = node_reshape(tape, compose_matmul(tape, c, p->in[2]), 3, split);
     struct node *first = node_transpose(tape, node_slice(tape, q, 2, 0, p->plain, 1), 0, 1);
     first = node_transpose(tape, compose_matmul(tape, first, p->in[3]), 0, 1);
-    struct node *rest = rotated(
-        call, pairs_to_halves(call, node_slice(tape, q, 2, p->plain, p->turned, 1)), p->cosine,
-        p->sine, false);
+    struct node *rest =
+        rotated(call, pairs_to_halves(call, node_slice(tape, q, 2, p->plain, p->turned, 1)),
+                p->cosine, p->sine, false);
     int64_t out[4] = { p->batch, p->steps, p->heads, p->latent };
     if (tape_failed(tape)) return c;
     call_return_typed(call, node_reshape(tape, first, 4 - p->merged, out + p->merged),
@@ -295,9 +294,9 @@ static void mla_prolog(struct call *call)
     struct tape *tape = call->tape;
     struct prolog p;
     if (!read_prolog(call, &p)) return;
-    struct node *index = call_tensor(call, "cache_index"),
-                *kv = compose_matmul(tape, p.x, p.in[4]);
-    int64_t rows[4] = { p.batch, 1, p.steps, p.latent }, keys[4] = { p.batch, 1, p.steps, p.turned },
+    struct node *index = call_tensor(call, "cache_index"), *kv = compose_matmul(tape, p.x, p.in[4]);
+    int64_t rows[4] = { p.batch, 1, p.steps, p.latent },
+            keys[4] = { p.batch, 1, p.steps, p.turned },
             lone[3] = { p.batch * p.steps, 1, p.turned };
     struct node *y = rms_normalized(call, node_slice(tape, kv, 1, 0, p.latent, 1),
                                     call_tensor(call, "rmsnorm_gamma_ckv"),
@@ -328,8 +327,7 @@ static void mla_prolog_v3(struct call *call)
         if (!call_require(call, call_int(call, modes[k]) == 0,
                           "'%s' of a quantized prolog is not followed here", modes[k]))
             return;
-    if (!call_require(call, !norm || scale == 1,
-                      "whether query_norm is scaled is not published") ||
+    if (!call_require(call, !norm || scale == 1, "whether query_norm is scaled is not published") ||
         !read_prolog(call, &p))
         return;
     struct node *c = return_query(call, &p, scale);

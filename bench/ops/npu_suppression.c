@@ -7,8 +7,8 @@
 #include "bench/ops/operands.h"
 #include "bench/ops/suppression.h"
 #include "bench/primitives/binary.h"
-#include "bench/primitives/movement.h"
 #include "bench/primitives/gather.h"
+#include "bench/primitives/movement.h"
 #include "bench/primitives/turned_boxes.h"
 #include "bench/primitives/view.h"
 
@@ -265,12 +265,13 @@ static void nms_with_mask(struct call *call)
 
 struct batch_nms {
     struct call *call;
-    struct node *boxes, *scores; /* (batch, n, q, 4): q is 1 or the number of classes; (batch, n, classes) */
+    struct node *boxes,
+        *scores; /* (batch, n, q, 4): q is 1 or the number of classes; (batch, n, classes) */
     int64_t n, classes, q, total;
     double least, threshold;
-    int64_t most;              /* of a class */
-    struct node *found[3];     /* the device's boxes, scores and classes, or NULL */
-    int64_t *map[2], *chosen;  /* of each result: the box, the score and its class; -1 for none */
+    int64_t most;             /* of a class */
+    struct node *found[3];    /* the device's boxes, scores and classes, or NULL */
+    int64_t *map[2], *chosen; /* of each result: the box, the score and its class; -1 for none */
 };
 
 static const double *box_of(const struct batch_nms *b, int64_t item, int64_t i, int64_t class)
@@ -292,7 +293,7 @@ static struct device_list listed(const struct batch_nms *b, int64_t item)
         at[k] = -1;
         for (int64_t i = 0; at[k] < 0 && class >= 0 && class < (long double)b->classes && i < b->n;
              i++) {
-            int64_t c = (int64_t)class;
+            int64_t c = (int64_t) class;
             const double *box = box_of(b, item, i, c);
             bool same = b->scores->value[(item * b->n + i) * b->classes + c] == score;
             for (size_t d = 0; same && d < 4; d++)
@@ -317,8 +318,11 @@ static int64_t keep_class(const struct batch_nms *b, int64_t item, int64_t class
     for (int64_t i = 0; i < 4 * b->n; i++) rows[i] = box_of(b, item, i / 4, class)[i % 4];
     for (size_t k = 0; k < all.n; k++)
         own[k] = all.at[k] >= 0 && all.at[k] % b->classes == class ? all.at[k] / b->classes : -1;
-    struct suppression s = { rows, 4,      b->boxes->dtype == DT_F16 ? half_overlap : rounded_overlap,
-                             b->threshold, NULL, 0, b->most };
+    struct suppression s = {
+        rows,         4,    b->boxes->dtype == DT_F16 ? half_overlap : rounded_overlap,
+        b->threshold, NULL, 0,
+        b->most
+    };
     if (!suppression_order(b->call, &s, scores, b->least)) return count;
     for (int64_t i = 0; i < s.candidates; i++) {
         const double *box = rows + 4 * s.order[i].position;
@@ -369,9 +373,10 @@ static bool read_batch(struct batch_nms *b)
     if (!call_require(call, !call_bool(call, "change_coordinate_frame"),
                       "a change of coordinates is not followed here") ||
         !call_require(call,
-                      boxes->rank == 4 && scores->rank == 3 && !boxes->integer && !scores->integer &&
-                          boxes->n && scores->n && boxes->shape[0] == scores->shape[0] &&
-                          b->most >= 0 && b->total >= 0 && b->total <= INT32_MAX,
+                      boxes->rank == 4 && scores->rank == 3 && !boxes->integer &&
+                          !scores->integer && boxes->n && scores->n &&
+                          boxes->shape[0] == scores->shape[0] && b->most >= 0 && b->total >= 0 &&
+                          b->total <= INT32_MAX,
                       "boxes (batch, n, q, 4) and scores (batch, n, classes) are needed"))
         return false;
     if (transposed) boxes = node_permute(call->tape, boxes, (int[]){ 0, 3, 1, 2 });
@@ -382,10 +387,9 @@ static bool read_batch(struct batch_nms *b)
     b->q = boxes->shape[2];
     (void)node_values(call->tape, boxes);
     (void)node_values(call->tape, scores);
-    return call_require(call,
-                        boxes->shape[1] == b->n && boxes->shape[3] == 4 &&
-                            (b->q == 1 || b->q == b->classes),
-                        "boxes (batch, n, q, 4) and scores (batch, n, classes) are needed");
+    return call_require(
+        call, boxes->shape[1] == b->n && boxes->shape[3] == 4 && (b->q == 1 || b->q == b->classes),
+        "boxes (batch, n, q, 4) and scores (batch, n, classes) are needed");
 }
 
 /* Of each class up to `most`, and of all classes the best `total`. */
@@ -396,7 +400,8 @@ static void batch_nms(struct call *call)
     if (!read_batch(&b)) return;
     int64_t items = b.scores->shape[0], shape[3] = { items, b.total, 4 };
     size_t results = (size_t)(items * b.total);
-    for (size_t k = 0; k < 3; k++) b.found[k] = call_device_numbers(call, k, k ? results : 4 * results);
+    for (size_t k = 0; k < 3; k++)
+        b.found[k] = call_device_numbers(call, k, k ? results : 4 * results);
     for (int k = 0; k < 2; k++) b.map[k] = tape_allocate(tape, results + 1, sizeof *b.map[k]);
     b.chosen = tape_allocate(tape, results + 1, sizeof *b.chosen);
     struct node *classes = node_new_real(tape, b.boxes->dtype, 2, shape),

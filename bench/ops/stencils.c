@@ -8,10 +8,7 @@
 #include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"
 
-int64_t stencil_index(double at)
-{
-    return at > -0x1p31 && at < 0x1p31 ? (int64_t)at : -100;
-}
+int64_t stencil_index(double at) { return at > -0x1p31 && at < 0x1p31 ? (int64_t)at : -100; }
 
 struct node *stencil_gathered(const struct sampled *s, int64_t *const *index)
 {
@@ -57,8 +54,8 @@ struct node *stencil_sum(const struct sampled *s, const struct stencil *stencil)
             weight = weight ? node_multiply(s->tape, weight, own) : own;
             index[d] = stencil->index[d][rest % stencil->taps];
         }
-        struct node *term = node_multiply(s->tape, stencil_gathered(s, index),
-                                          stencil_over_channels(s, weight));
+        struct node *term =
+            node_multiply(s->tape, stencil_gathered(s, index), stencil_over_channels(s, weight));
         sum = sum ? node_add(s->tape, sum, term) : term;
     }
     return sum ? sum : s->x;

@@ -25,8 +25,8 @@ void suppression_settle(struct sort_item *items, int64_t count, struct device_li
     }
 }
 
-bool suppression_leaves(const struct suppression *s, int64_t box, const int64_t *left, int64_t count,
-                        bool device_has, bool asked)
+bool suppression_leaves(const struct suppression *s, int64_t box, const int64_t *left,
+                        int64_t count, bool device_has, bool asked)
 {
     bool keep = true;
     for (int64_t k = 0; k < count; k++) {

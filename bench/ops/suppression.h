@@ -31,8 +31,8 @@ bool suppression_order(struct call *call, struct suppression *s, struct node *sc
 void suppression_settle(struct sort_item *items, int64_t count, struct device_list device);
 
 /* Is the box left beside the `count` of `left`? */
-bool suppression_leaves(const struct suppression *s, int64_t box, const int64_t *left, int64_t count,
-                        bool device_has, bool asked);
+bool suppression_leaves(const struct suppression *s, int64_t box, const int64_t *left,
+                        int64_t count, bool device_has, bool asked);
 
 /* The positions of the candidates that are left, into `left` with room for all of them; their number. */
 int64_t suppression_select(const struct suppression *s, struct device_list device, int64_t *left);

@@ -1886,6 +1886,24 @@ def npu_kv_quant_sparse_flash_attention(query, key, value, sparse_indices, scale
     return attention_by_list(query, split, sparse_indices, scale_value, len(rest["actual_seq_lengths_kv"]), keys=key, **rest)
 
 
+@operator
+def npu_top_k_top_p_sample(logits, top_k, top_p, q=None, eps=1e-8, is_need_logits=False, top_k_guess=32, min_ps=None, ks_max=1024, input_is_logits=True, post_sample="qSample"):
+    index, left = [], torch.full(logits.shape, -math.inf, dtype=logits.dtype)
+    for b, row in enumerate(logits):
+        ranks = sorted(range(len(row)), key=lambda i: (-float(row[i]), i))
+        if 1 <= top_k[b] <= min(len(row), ks_max):
+            ranks = ranks[:int(top_k[b])]
+        p = torch.softmax(row[ranks], 0)
+        if top_p[b] < 1:
+            ranks = [i for i, ahead in zip(ranks, (p.cumsum(0) - p).tolist()) if ahead <= float(top_p[b])]
+        p = torch.softmax(row[ranks], 0)
+        if q is not None and post_sample == "qSample":
+            p = p / (q[b, :len(ranks)].abs() + eps)
+        index.append(ranks[int(p.argmax())])
+        left[b, ranks] = row[ranks]
+    return torch.tensor(index), stored(left, logits) if is_need_logits else torch.zeros(0)
+
+
 # ---- the calls -------------------------------------------------------------------------------------------------------
 
 
@@ -2441,5 +2459,9 @@ npu("npu_kv_quant_sparse_flash_attention", g.normal(5, 4, 12, dtype=f16), keys, 
 keys = keys_in_bytes(2, 9, 1)
 npu("npu_kv_quant_sparse_flash_attention", g.normal(2, 3, 4, 12, dtype=f16), keys, keys, g.integers(2, 3, 1, 1, low=0, high=6, dtype=i32), 0.3, 2, 2,
     actual_seq_lengths_kv=ints(9, 8, dtype=i32), attention_mode=2, tile_size=4, rope_head_dim=4, **q)
+npu("npu_top_k_top_p_sample", g.normal(4, 30), ints(5, 30, 31, 1, dtype=i32), g.uniform(4), g.uniform(4, 30), is_need_logits=True, **q)
+npu("npu_top_k_top_p_sample", g.normal(3, 20, dtype=f16), ints(7, 21, 0, dtype=i32), torch.tensor([1.0, 0.7, 0.9]).half(), None, 1e-8, True, **q)
+npu("npu_top_k_top_p_sample", g.normal(3, 20), ints(7, 9, 12, dtype=i32), torch.tensor([1.0, 1.0, 0.5]), g.uniform(3, 20), 0.1, ks_max=8, **q)
+npu("npu_top_k_top_p_sample", g.normal(2, 20), ints(50, 50, dtype=i32), torch.ones(2), g.uniform(2, 20), post_sample="None", **q)
 
 g.save()

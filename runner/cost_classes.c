@@ -90,6 +90,7 @@ static const struct cost_class classes[] = {
     { "linalg",       "matrix_exp|linalg.matrix_exp",                                            50,    50,      0,  WORK_CUBE,            250 },
     { "linalg",       NULL,                                                                      50,    50,      0,  WORK_CUBE,             20 },
     { "factorization",NULL,                                                                      50,    50,      0,  WORK_CUBE,             20 },
+    { "packed_factors",NULL,                                                                      50,    50,      0,  WORK_CUBE,             20 },
     { "special",      "special.erfcx|special.ndtri|special.log_ndtr|special.i0e|special.i1e|special.zeta",   15000, 15000,      0,  WORK_NONE,              0 },
     { "special",      "special.bessel_j0|special.bessel_j1|special.bessel_y0|special.bessel_y1|special.airy_ai|special.modified_bessel_k0|special.modified_bessel_k1|special.scaled_modified_bessel_k0|special.scaled_modified_bessel_k1",      30000, 30000,      0,  WORK_NONE,              0 },
     { "special",      NULL,                                                                      50,    50,      0,  WORK_NONE,              0 },

@@ -40,6 +40,8 @@ const char *ball_library_version(void) { return late_library_symbol(&balls, "fli
 #define LATE(...) LATE_FUNCTION(balls, __VA_ARGS__)
 
 /* clang-format off */
+LATE(void, _acb_vec_clear, (acb_ptr v, slong n), (v, n))
+LATE(acb_ptr, _acb_vec_init, (slong n), (n))
 LATE(void, _arb_vec_clear, (arb_ptr v, slong n), (v, n))
 LATE(arb_ptr, _arb_vec_init, (slong n), (n))
 LATE(void, _arf_demote, (arf_t x), (x))
@@ -54,6 +56,7 @@ LATE(void, acb_mat_det, (acb_t det, const acb_mat_t A, slong prec), (det, A, pre
 LATE(void, acb_mat_eig_enclosure_rump, (acb_t lambda, acb_mat_t J, acb_mat_t X, const acb_mat_t A, const acb_t lambda_approx, const acb_mat_t X_approx, slong prec), (lambda, J, X, A, lambda_approx, X_approx, prec))
 LATE(void, acb_mat_init, (acb_mat_t mat, slong r, slong c), (mat, r, c))
 LATE(void, acb_mat_set_arb_mat, (acb_mat_t dest, const arb_mat_t src), (dest, src))
+LATE(void, acb_mul, (acb_t z, const acb_t x, const acb_t y, slong prec), (z, x, y, prec))
 LATE(void, acb_polygamma, (acb_t res, const acb_t s, const acb_t z, slong prec), (res, s, z, prec))
 LATE(slong, acb_rel_error_bits, (const acb_t x), (x))
 LATE(void, acb_submul, (acb_t z, const acb_t x, const acb_t y, slong prec), (z, x, y, prec))

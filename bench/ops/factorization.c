@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/factors.h"
 #include "bench/ops/matrices.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
@@ -14,6 +15,7 @@
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/eigenvectors.h"
+#include "bench/primitives/general_eigen.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
 #include "bench/primitives/movement.h"
@@ -23,9 +25,8 @@
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/view.h"
 
-/* Flat output k of the device as a batch of rows x columns, or its adjoint if asked; NULL when it is none. */
-static struct node *device_batch(struct call *call, size_t k, const struct node *a, int64_t rows,
-                                 int64_t columns, bool adjoint)
+struct node *call_device_batch(struct call *call, size_t k, const struct node *a, int64_t rows,
+                               int64_t columns, bool adjoint)
 {
     struct tape *tape = call->tape;
     if (tape_failed(tape)) return NULL;
@@ -45,36 +46,40 @@ static struct node *device_batch(struct call *call, size_t k, const struct node 
 static const double *device_matrices(struct call *call, size_t k, const struct node *a,
                                      int64_t rows, int64_t columns, bool adjoint)
 {
-    struct node *got = device_batch(call, k, a, rows, columns, adjoint);
+    struct node *got = call_device_batch(call, k, a, rows, columns, adjoint);
     return got ? node_values(call->tape, node_embedding(call->tape, got)) : NULL;
 }
 
-/* Of R (rows, columns), output 1, the square of order k in front. */
-static const double *device_square(struct call *call, const struct node *a, int64_t rows,
-                                   int64_t columns, int64_t k)
+const double *call_device_square(struct call *call, size_t output, const struct node *a,
+                                 int64_t rows, int64_t columns, int64_t k, bool adjoint)
 {
     struct tape *tape = call->tape;
-    struct node *got = device_batch(call, 1, a, rows, columns, false);
+    struct node *got = call_device_batch(call, output, a, rows, columns, adjoint);
     if (!got) return NULL;
     got = node_slice(tape, node_slice(tape, got, 1, 0, k, 1), 2, 0, k, 1);
     return node_values(tape, node_embedding(tape, got));
 }
 
-static void return_matrices(struct call *call, struct node *y, const struct node *like)
+void call_return_batch(struct call *call, struct node *y, const struct node *like)
 {
     call_return_typed(call, with_leading_of(call->tape, y, like), like->dtype);
 }
 
-/* A result that was not asked for: no elements. */
-static void return_empty(struct call *call, enum dtype dtype)
+void call_return_empty(struct call *call, enum dtype dtype)
 {
     int64_t none = 0;
     call_return_typed(call, node_constant(call->tape, dtype, 0, 1, &none), dtype);
 }
 
-static struct node *matrices_of(struct call *call, const char *name)
+struct node *call_batch(struct call *call, const char *name)
 {
     return call_matrices(call, call_tensor(call, name));
+}
+
+void call_return_real_batch(struct call *call, struct node *values, const struct node *like)
+{
+    call_return_typed(call, with_leading_of(call->tape, values, like),
+                      dtype_component(like->dtype));
 }
 
 /* ---- QR ------------------------------------------------------------------------------------------ */
@@ -93,7 +98,7 @@ static struct node *orthogonal_factors(struct call *call, struct node *a, bool c
     struct qr_aim aim = { 0 };
     if (settles) {
         aim.q = device_matrices(call, 0, a, m, columns, false);
-        aim.r = device_square(call, a, columns, n, k);
+        aim.r = call_device_square(call, 1, a, columns, n, k, false);
     }
     struct node *front = m < n ? node_slice(tape, a, 2, 0, m, 1) : a;
     struct node *q = node_qr(tape, front, (size_t)columns, &aim, r);
@@ -113,10 +118,10 @@ static struct node *orthogonal_factors(struct call *call, struct node *a, bool c
 static void return_qr(struct call *call, const char *name, bool complete, bool only_r)
 {
     struct node *x = call_tensor(call, name), *r;
-    struct node *q = orthogonal_factors(call, matrices_of(call, name), complete, true, &r);
-    if (only_r) return_empty(call, x->dtype);
-    else return_matrices(call, q, x);
-    return_matrices(call, r, x);
+    struct node *q = orthogonal_factors(call, call_batch(call, name), complete, true, &r);
+    if (only_r) call_return_empty(call, x->dtype);
+    else call_return_batch(call, q, x);
+    call_return_batch(call, r, x);
 }
 
 static void qr(struct call *call) { return_qr(call, "input", !call_bool(call, "some"), false); }
@@ -146,12 +151,12 @@ static struct node *hermitian(struct call *call, struct node *a, bool upper)
 static void return_eigen(struct call *call, const char *name, bool upper, bool vectors)
 {
     struct node *x = call_tensor(call, name), *v;
-    struct node *a = hermitian(call, matrices_of(call, name), upper);
+    struct node *a = hermitian(call, call_batch(call, name), upper);
     const double *aim = vectors ? device_matrices(call, 1, a, a->shape[1], a->shape[2], false)
                                 : NULL;
     struct node *values = node_eigenvalues(call->tape, a, aim, &v);
-    call_return_typed(call, with_leading_of(call->tape, values, x), dtype_component(x->dtype));
-    if (vectors) return_matrices(call, v, x);
+    call_return_real_batch(call, values, x);
+    if (vectors) call_return_batch(call, v, x);
 }
 
 /* text: whether vectors are wanted too, by its name; NULL: detail says it. */
@@ -161,29 +166,53 @@ static void eigh(struct call *call)
     bool vectors = call->op->text ? call_bool(call, call->op->text) : call->op->detail;
     if (tape_failed(call->tape)) return;
     return_eigen(call, "A", *side == 'U' || *side == 'u', vectors);
-    if (!vectors && call->op->text) return_empty(call, call_tensor(call, "A")->dtype);
+    if (!vectors && call->op->text) call_return_empty(call, call_tensor(call, "A")->dtype);
 }
 
 static void symeig(struct call *call)
 {
     bool vectors = call_bool(call, "eigenvectors");
     return_eigen(call, "input", call_bool(call, "upper"), vectors);
-    if (!vectors) return_empty(call, call_tensor(call, "input")->dtype);
+    if (!vectors) call_return_empty(call, call_tensor(call, "input")->dtype);
+}
+
+/* Flat output k of the device as complex numbers of a batch of `rank` dimensions; NULL when it is none. */
+static struct node *device_complex(struct call *call, size_t k, int rank, const int64_t *shape)
+{
+    if (tape_failed(call->tape)) return NULL;
+    const struct tensor *given = call_device_output(call, k);
+    size_t n = 1;
+    for (int d = 0; d < rank; d++) n *= (size_t)shape[d];
+    if (!given || !dtype_is_complex(given->dtype) || tensor_elements(given) != n || !n) return NULL;
+    return node_reshape(call->tape, node_leaf(call->tape, given, false), rank, shape);
+}
+
+static enum dtype complex_dtype(const struct node *x)
+{
+    return x->dtype == DT_F64 || x->dtype == DT_C128 ? DT_C128 : DT_C64;
+}
+
+/* detail 1: with vectors. */
+static void general_eigen(struct call *call)
+{
+    struct node *x = call_tensor(call, "input"), *a = call_batch(call, "input"), *vectors;
+    bool wanted = call->op->detail;
+    struct node *aim_values = device_complex(call, 0, 2, a->shape);
+    struct node *aim_vectors = wanted ? device_complex(call, 1, 3, a->shape) : NULL;
+    struct node *values =
+        node_general_eigenvalues(call->tape, a, aim_values, aim_vectors, &vectors);
+    if (tape_failed(call->tape)) return;
+    call_return_typed(call, with_leading_of(call->tape, values, x), complex_dtype(x));
+    if (wanted) call_return_typed(call, with_leading_of(call->tape, vectors, x), complex_dtype(x));
 }
 
 /* ---- singular vectors -------------------------------------------------------------------------------- */
-
-static void return_singular_values(struct call *call, struct node *values, const struct node *like)
-{
-    call_return_typed(call, with_leading_of(call->tape, values, like),
-                      dtype_component(like->dtype));
-}
 
 /* U, S and V, or V^H. */
 static void return_singular(struct call *call, const char *name, bool full, bool adjoint)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, name), *a = matrices_of(call, name);
+    struct node *x = call_tensor(call, name), *a = call_batch(call, name);
     if (tape_failed(tape)) return;
     int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
     if (!call_require(call, k > 0,
@@ -195,22 +224,22 @@ static void return_singular(struct call *call, const char *name, bool full, bool
         .aim_v = device_matrices(call, 2, a, n, full ? n : k, adjoint),
     };
     struct node *values = node_singular(tape, a, &vectors);
-    return_matrices(call, vectors.u, x);
-    return_singular_values(call, values, x);
-    return_matrices(call, adjoint ? adjoint_of(tape, vectors.v) : vectors.v, x);
+    call_return_batch(call, vectors.u, x);
+    call_return_real_batch(call, values, x);
+    call_return_batch(call, adjoint ? adjoint_of(tape, vectors.v) : vectors.v, x);
 }
 
 /* Values alone: what stands for U and V is `zero`, square matrices, or nothing. */
 static void return_values_alone(struct call *call, const char *name, bool zero)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, name), *a = matrices_of(call, name);
+    struct node *x = call_tensor(call, name), *a = call_batch(call, name);
     if (tape_failed(tape)) return;
     for (int side = 0; side < 2; side++) {
         int64_t extent = a->shape[1 + side], shape[3] = { a->shape[0], extent, extent };
-        if (zero) return_matrices(call, node_constant(tape, x->dtype, 0, 3, shape), x);
-        else return_empty(call, x->dtype);
-        if (!side) return_singular_values(call, node_singular_values(tape, a), x);
+        if (zero) call_return_batch(call, node_constant(tape, x->dtype, 0, 3, shape), x);
+        else call_return_empty(call, x->dtype);
+        if (!side) call_return_real_batch(call, node_singular_values(tape, a), x);
     }
 }
 
@@ -254,7 +283,7 @@ static void lstsq(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *right = call_tensor(call, "b");
     const char *driver = call_is_none(call, "driver") ? "gelsy" : call_string(call, "driver");
-    struct node *a = matrices_of(call, "input");
+    struct node *a = call_batch(call, "input");
     if (tape_failed(tape)) return;
     const struct tensor *rank = call_device_output(call, 2);
     if (call_is_none(call, "driver") && rank && !tensor_elements(rank))
@@ -277,24 +306,22 @@ static void lstsq(struct call *call)
         struct node *off = node_subtract(tape, node_matmul(tape, a, false, y, false), columns);
         struct node *squares =
             node_real_part(tape, node_multiply(tape, off, node_conjugate(tape, off)));
-        return_singular_values(call, node_sum(tape, squares, 2, false), x);
+        call_return_real_batch(call, node_sum(tape, squares, 2, false), x);
     } else {
-        return_empty(call, dtype_component(x->dtype));
+        call_return_empty(call, dtype_component(x->dtype));
     }
     if (strcmp(driver, "gels") != 0)
         call_return(call, node_integer_constant(tape, DT_I64, k, x->rank - 2, x->shape));
     else call_return(call, node_integer_constant(tape, DT_I64, 0, 1, (int64_t[]){ 0 }));
     if (is_driver(driver, "gelss", "gelsd"))
-        return_singular_values(call, node_singular_values(tape, a), x);
-    else return_empty(call, dtype_component(x->dtype));
+        call_return_real_batch(call, node_singular_values(tape, a), x);
+    else call_return_empty(call, dtype_component(x->dtype));
 }
 
 enum { MOST_REFLECTIONS = 512 };
 
-/* H_1 ... H_k C with H_j = I - tau_j v_j v_j^H, or with `backwards` the adjoint, H_k^H ... H_1^H C. v_j is column j of `input`
- * below its diagonal, with a one upon it. */
-static struct node *reflected(struct call *call, struct node *input, struct node *tau,
-                              struct node *c, bool backwards)
+struct node *call_reflected(struct call *call, struct node *input, struct node *tau, struct node *c,
+                            bool backwards)
 {
     struct tape *tape = call->tape;
     if (!call_require(call, tau->rank >= 1, "tau has no dimension")) return c;
@@ -319,27 +346,27 @@ static struct node *reflected(struct call *call, struct node *input, struct node
 static void householder_product(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *a = matrices_of(call, "input");
+    struct node *x = call_tensor(call, "input"), *a = call_batch(call, "input");
     if (!call_require(call, a->shape[1] >= a->shape[2], "more columns than rows")) return;
     struct node *eye = ones_on_diagonal(tape, a->shape[1], a->shape[2]);
     eye = node_broadcast(tape, eye, 3, a->shape);
-    return_matrices(call, reflected(call, a, call_tensor(call, "tau"), eye, false), x);
+    call_return_batch(call, call_reflected(call, a, call_tensor(call, "tau"), eye, false), x);
 }
 
 /* Q C, Q^H C, C Q or C Q^H for the whole Q; a product from the right is the adjoint of one from the left. */
 static void ormqr(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *other = call_tensor(call, "other"), *a = matrices_of(call, "input");
-    struct node *c = matrices_of(call, "other");
+    struct node *other = call_tensor(call, "other"), *a = call_batch(call, "input");
+    struct node *c = call_batch(call, "other");
     bool left = call_bool(call, "left"), transpose = call_bool(call, "transpose");
     if (tape_failed(tape)) return;
     if (!left) c = adjoint_of(tape, c);
     if (!call_require(call, c->shape[1] == a->shape[1] && c->shape[0] == a->shape[0],
                       "the shapes of ormqr do not agree"))
         return;
-    c = reflected(call, a, call_tensor(call, "tau"), c, transpose == left);
-    return_matrices(call, left ? c : adjoint_of(tape, c), other);
+    c = call_reflected(call, a, call_tensor(call, "tau"), c, transpose == left);
+    call_return_batch(call, left ? c : adjoint_of(tape, c), other);
 }
 
 /* clang-format off */
@@ -349,6 +376,8 @@ const struct op ops_factorization[] = {
     { "linalg.eigh", TORCH, "(Tensor A, str UPLO='L')", eigh, 0, 1, NULL },
     { "linalg.eigvalsh", TORCH, "(Tensor A, str UPLO='L')", eigh, 0, 0, NULL },
     { "_linalg_eigh", TORCH, "(Tensor A, str UPLO='L', bool compute_v=True)", eigh, 0, 0, "compute_v" },
+    { "linalg.eig", TORCH, "(Tensor input)", general_eigen, 0, 1, NULL },
+    { "linalg.eigvals", TORCH, "(Tensor input)", general_eigen, 0, 0, NULL },
     { "symeig", TORCH | TENSOR, "(Tensor input, bool eigenvectors=False, bool upper=True)", symeig, 0, 0, NULL },
     { "svd", TORCH | TENSOR, "(Tensor input, bool some=True, bool compute_uv=True)", svd, 0, 0, NULL },
     { "linalg.svd", TORCH, "(Tensor A, bool full_matrices=True, *, str? driver=None)", linalg_svd, 0, 0, NULL },

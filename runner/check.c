@@ -20,6 +20,7 @@
 #include "standards/error_model.h"
 #include "standards/judge_places.h"
 #include "standards/row_layout.h"
+#include "variation/tile_sizes.h"
 
 /* What has been made of a call. All of it lives in the checker's arena or is mapped, and goes with
  * forget_call. */
@@ -31,6 +32,7 @@ struct call {
     struct bench_precision precision;
     enum dtype autocast; /* that its arguments were cast to, or DT_NONE */
     struct generate_notes inputs;
+    const char *sizes; /* which it has instead of the recorded ones; NULL when none were asked for */
     struct bench *bench;
     struct device_result got;
     struct repeats repeats;
@@ -76,7 +78,7 @@ static void forget_call(struct check *k)
 
 static struct row_subject subject_of(const struct check *k)
 {
-    return (struct row_subject){ &k->call.c, &k->call.precision, &k->call.inputs };
+    return (struct row_subject){ &k->call.c, &k->call.precision, &k->call.inputs, k->call.sizes };
 }
 
 /* A row that compares nothing. */
@@ -500,6 +502,8 @@ static struct status make_inputs(struct check *k)
     if (!call->given)
         TRY(generate_inputs(&call->c, &call->inputs, k->arena, k->setup->dump,
                             &k->setup->generate));
+    if (call->sizes && call->inputs.count < INPUT_NOTES_MOST)
+        call->inputs.lines[call->inputs.count++] = call->sizes;
     bench_share_inputs(&call->c);
     if (!k->setup->casts_arguments || call->c.recorded) return status_ok();
     TRY(autocast_arguments(&call->autocast, &call->c, k->arena));
@@ -613,12 +617,31 @@ static void take_given(struct check *k)
     k->call.recorded.framework = k->call.c.framework = k->setup->framework;
 }
 
+/* Other sizes than the recorded ones, where they are asked for. A call that is translated keeps its own: the two have other arguments. */
+static struct ending vary_sizes(struct check *k)
+{
+    const char *note = NULL;
+    k->call.sizes = NULL;
+    if (k->call.given) return (struct ending){ status_ok(), CAUSE_NONE };
+    if (k->call.c.recorded && k->setup->generate.source == INPUTS_HARD_SIZES) {
+        k->call.sizes = "Sizes as recorded: the call is one of another framework";
+        return (struct ending){ status_ok(), CAUSE_NONE };
+    }
+    struct status status = tile_sizes_apply(&k->call.c, &note, k->arena, &k->setup->generate);
+    if (note && !status.code) {
+        k->call.recorded = k->call.c;
+        k->call.sizes = note;
+    }
+    return (struct ending){ status, CAUSE_NO_INPUTS };
+}
+
 static struct ending read_call(struct check *k, size_t position)
 {
     struct ending ending = { .cause = CAUSE_NO_INPUTS };
     if (k->call.given) take_given(k);
     else ending.status = read_with(k, dump_read_case, position);
-    return ending.status.code ? ending : understand(k);
+    if (!ending.status.code) ending = understand(k);
+    return ending.status.code ? ending : vary_sizes(k);
 }
 
 /* The name first: most calls that are not checked need not be parsed. */

@@ -1,5 +1,5 @@
 /* Copies without a pointer back, so that the arena of what was tried can be emptied. */
-#include "shrink/specimen.h"
+#include "variation/specimen.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
  *
  * The alterations of a search are tried on copies; the original of each copy stays as it is.
  */
-#ifndef PROBE_SHRINK_SPECIMEN_H
-#define PROBE_SHRINK_SPECIMEN_H
+#ifndef PROBE_VARIATION_SPECIMEN_H
+#define PROBE_VARIATION_SPECIMEN_H
 
 #include <stdbool.h>
 

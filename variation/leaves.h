@@ -1,7 +1,7 @@
 /* The parts of a call that are no lists, by number: args, then kwargs, depth-first, so that a number
  * means the same in a copy of the call. */
-#ifndef PROBE_SHRINK_LEAVES_H
-#define PROBE_SHRINK_LEAVES_H
+#ifndef PROBE_VARIATION_LEAVES_H
+#define PROBE_VARIATION_LEAVES_H
 
 #include <stddef.h>
 

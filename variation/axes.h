@@ -5,8 +5,8 @@
  * written down anywhere per API: it is found by changing an extent and asking the bench whether the call
  * is still valid.
  */
-#ifndef PROBE_SHRINK_AXES_H
-#define PROBE_SHRINK_AXES_H
+#ifndef PROBE_VARIATION_AXES_H
+#define PROBE_VARIATION_AXES_H
 
 #include "core/arena.h"
 #include "core/case.h"
@@ -52,6 +52,10 @@ enum axis_probe { PROBE_GROW, PROBE_CUT, PROBE_ALL };
 /* The axis of a slot. *found is false when no change of it is valid. `c` is not changed. */
 struct status axis_find(struct axis *out, bool *found, const struct api_case *c,
                         const struct slots *all, size_t slot, enum axis_probe probe);
+
+/* The axes of a call that a tensor's dimension is on, in the order of its arguments, at most `most` of them; each can be given
+ * another size while the others keep theirs. `c` is not changed. */
+struct status axes_list(struct axis *out, size_t *count, size_t most, const struct api_case *c);
 
 /* Which elements stay when an axis is cut. */
 enum axis_side { SIDE_FRONT, SIDE_BACK };

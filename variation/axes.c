@@ -1,13 +1,13 @@
-/* A slot is the number of a leaf (shrink/leaves.h), so that it means the same in a copy of the call. */
-#include "shrink/axes.h"
+/* A slot is the number of a leaf (variation/leaves.h), so that it means the same in a copy of the call. */
+#include "variation/axes.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "bench/binding.h"
 #include "bench/registry.h"
-#include "shrink/leaves.h"
-#include "shrink/specimen.h"
+#include "variation/leaves.h"
+#include "variation/specimen.h"
 
 /* ---- slots ------------------------------------------------------------------------------ */
 
@@ -220,6 +220,28 @@ struct status axis_find(struct axis *out, bool *found, const struct api_case *c,
     }
     if (!*found) return find_pair(out, found, c, probe);
     return drop_loose_slots(out, c, probe);
+}
+
+static bool is_on_one(const struct axis *axes, size_t count, const struct slot *slot)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < axes[i].slots.count; k++)
+            if (slot_is_same(&axes[i].slots.items[k], slot)) return true;
+    return false;
+}
+
+struct status axes_list(struct axis *out, size_t *count, size_t most, const struct api_case *c)
+{
+    struct slots slots;
+    *count = 0;
+    slots_list(&slots, c);
+    for (size_t s = 0; s < slots.count && *count < most; s++) {
+        bool found;
+        if (slots.items[s].integer || is_on_one(out, *count, &slots.items[s])) continue;
+        TRY(axis_find(&out[*count], &found, c, &slots, s, PROBE_GROW));
+        if (found) ++*count;
+    }
+    return status_ok();
 }
 
 /* ---- names ------------------------------------------------------------------------------ */

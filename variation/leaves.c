@@ -1,5 +1,5 @@
 /* One walk for all kinds. */
-#include "shrink/leaves.h"
+#include "variation/leaves.h"
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* Extents that belong together, as the definition of each API says. */
 #include <check.h>
 
-#include "shrink/axes.h"
-#include "shrink/specimen.h"
+#include "variation/axes.h"
+#include "variation/specimen.h"
 #include "support/cases.h"
 #include "support/suite.h"
 

@@ -182,10 +182,10 @@ static struct status add_failing_row(void *context, const struct compare_note *r
                              .sentence = sentence };
     bool is_worst = false;
     sentence[0] = '\0';
-    struct status status = name && call ? summary_is_worst(&is_worst, context, &note, call)
+    struct status status = name && call ? summary_count_failing(&is_worst, context, &note, call)
                                         : status_no_memory(row->row.length);
     if (is_worst) three_way_sentence(sentence, row->verdict, row->npu, row->message);
-    if (!status.code) status = summary_add_note(context, &note, call);
+    if (is_worst) status = summary_add_note(context, &note, call);
     if (name != row_buffer) memory_release(name);
     if (call != call_buffer) memory_release(call);
     return status;
@@ -194,9 +194,7 @@ static struct status add_failing_row(void *context, const struct compare_note *r
 /* A call with its verdicts, and why it has none. */
 static struct status add_result(void *context, const struct compare_result *result)
 {
-    const struct case_outcome outcome = { .forward = result->forward,
-                                          .backward = result->backward };
-    TRY(summary_add(context, &outcome, result->name, 0));
+    TRY(summary_add_call(context, result->forward, result->backward, result->name));
     if (result->forward != VERDICT_SKIP) return status_ok();
     char name[NAME_BYTES], reason[NAME_BYTES];
     const struct row_note note = { .verdict = VERDICT_SKIP, .name = name, .sentence = reason };

@@ -312,7 +312,8 @@ static void next_batch(struct details_calls *c)
     pthread_mutex_lock(&c->mutex);
     if (c->batch) {
         c->taken++;
-        pthread_cond_signal(&c->changed);
+        /* A reader that waits is woken for some batches at once. */
+        if (c->made - c->taken <= BATCHES / 2) pthread_cond_signal(&c->changed);
     }
     while (c->is_threaded && c->made == c->taken) pthread_cond_wait(&c->changed, &c->mutex);
     pthread_mutex_unlock(&c->mutex);

@@ -160,6 +160,9 @@ static const struct {
       0, 0x3 },
     /* A hinge next to its corner, from the side that passes nothing. */
     { "Functional.margin_ranking_loss(f32(1)[0.3], f32(1)[0.1], f32(1)[1]', 0.19999999)", 0, 0x1 },
+    { "Functional.multilabel_margin_loss(f32(2)[0.1 1.1], i64(2)[1 -1])", 0, 0x3 },
+    { "Functional.multilabel_margin_loss(f32(2)[0.1 0.8999999], i64(2)[0 -1])", 0, 0 },
+    { "Functional.multi_margin_loss(f32(1,2)[0.3 0.1], i64(1)[0], margin=0.2)", 0, 0x3 },
     /* Errors beyond float16 are no overflow of a float32 kernel. */
     { "Torch.matmul(f16(1,2)[60000 60000], f16(2,1)[60000 60000])", -1, 0 },
     /* Exponents that a long line of logarithms rounds. */

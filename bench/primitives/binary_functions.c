@@ -201,25 +201,41 @@ static double error_hypot(double a, double ea, double b, double eb, double y)
     return ea + eb + 2 * UNIT_ROUNDOFF * fabs(y) + TINY;
 }
 
-/* fmod is exact for exact arguments; otherwise the quotient must not straddle an integer, which
- * the balls decide. */
-static double error_exact_only(double a, double ea, double b, double eb, double y)
+/* How many integers the quotient of inexact operands may pass: 0 where none is within reach; infinite where the divisor may be 0. */
+static double passed_integers(double a, double ea, double b, double eb)
 {
-    (void)a, (void)b, (void)y;
-    return ea == 0 && eb == 0 ? 0 : INFINITY;
+    if (!(fabs(b) > eb)) return INFINITY;
+    double q = a / b;
+    double reach = (ea + fabs(q) * eb) / (fabs(b) - eb) * (1 + 0x1p-40) + 2 * UNIT_ROUNDOFF * fabs(q);
+    return fmin(q - floor(q), ceil(q) - q) > reach ? 0 : 2 * reach + 1;
+}
+
+/* fmod is exact for exact arguments; otherwise a - n b moves with both, and by b with every integer that n passes. */
+static double error_rest(double a, double ea, double b, double eb, double y)
+{
+    (void)y;
+    if (ea == 0 && eb == 0) return 0;
+    double passed = passed_integers(a, ea, b, eb);
+    return (ea + (fabs(a / b) + 1) * eb + passed * (fabs(b) + eb)) * (1 + 0x1p-40);
 }
 
 static double error_remainder(double a, double ea, double b, double eb, double y)
 {
-    return error_exact_only(a, ea, b, eb, y) + UNIT_ROUNDOFF * fabs(y);
+    return error_rest(a, ea, b, eb, y) + UNIT_ROUNDOFF * fabs(y);
+}
+
+/* The size of a with the sign of b, which b has where 0 is out of its reach, or it is exact. */
+static double error_copysign(double a, double ea, double b, double eb, double y)
+{
+    (void)y;
+    return eb == 0 || fabs(b) > eb ? ea : 2 * fabs(a) + ea;
 }
 
 /* a - rest and the division by b round, 2 u |y| in all: less than the half that the last step
  * mends up to 2^50. */
 static double error_floor_divide(double a, double ea, double b, double eb, double y)
 {
-    (void)a, (void)b;
-    return ea == 0 && eb == 0 && fabs(y) < 0x1p50 ? 0 : INFINITY;
+    return ea == 0 && eb == 0 && fabs(y) < 0x1p50 ? 0 : passed_integers(a, ea, b, eb);
 }
 
 /* max + log1p(exp(-d)), d = |a - b|: the rounding u d of exp's argument, exp's own 2 u and log1p's
@@ -627,7 +643,7 @@ static const struct binary_function functions[] = {
     { "pow",       value_pow,       error_pow,        ball_pow,       d_pow, 0, array_pow },
     { "atan2",     value_atan2,     error_atan2,      arb_atan2,      d_atan2, 0, NULL },
     { "hypot",     value_hypot,     error_hypot,      ball_hypot,     d_hypot, 0, NULL },
-    { "fmod",      value_fmod,      error_exact_only, ball_fmod,      d_fmod, 0, NULL },
+    { "fmod",      value_fmod,      error_rest, ball_fmod,      d_fmod, 0, NULL },
     { "remainder", value_remainder, error_remainder,  ball_remainder, d_remainder, 0, NULL },
     { "floor_divide", value_floor_divide, error_floor_divide, ball_floor_divide, d_flat, 0, NULL },
     { "logaddexp", value_logaddexp, error_logaddexp,  ball_logaddexp, d_logaddexp, 0, NULL },
@@ -637,7 +653,7 @@ static const struct binary_function functions[] = {
     { "igammac",   value_igammac,   error_wrapped,    ball_igammac,   d_igammac, 0, NULL },
     { "polygamma", value_polygamma, error_polygamma,    ball_polygamma, d_polygamma, 0, NULL },
     { "zeta",      value_zeta,      error_zeta,    ball_zeta,      d_zeta, 0, NULL },
-    { "copysign",  value_copysign,  error_exact_only, ball_copysign,  d_copysign, 0, NULL },
+    { "copysign",  value_copysign,  error_copysign, ball_copysign,  d_copysign, 0, NULL },
 };
 /* clang-format on */
 

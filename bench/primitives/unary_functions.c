@@ -254,21 +254,55 @@ static double slope_deg2rad(double x, double e) { (void)x, (void)e; return 0.017
 static double slope_rad2deg(double x, double e) { (void)x, (void)e; return 57.295779513082330; }
 static double slope_sinc(double x, double e) { (void)x, (void)e; return 1.5; }
 /* clang-format on */
-/* Piecewise constant: 0 when no step lies within reach, unknown otherwise. The distances to the
- * steps are exact differences of neighbouring doubles. */
+/* Piecewise constant: 0 when no step lies within reach, otherwise what takes e to the height of all steps there are within it, at most
+ * 2e + 1 of them. The distances to the steps are exact differences of neighbouring doubles. */
 static double slope_step_integers(double x, double e)
 {
-    return fmin(x - floor(x), ceil(x) - x) > e ? 0 : INFINITY;
+    return fmin(x - floor(x), ceil(x) - x) > e ? 0 : (2 * e + 1) / e * SLACK;
 }
 static double slope_step_halves(double x, double e)
 {
-    return fabs(x) < 0x1p51 && fabs(x - (floor(x) + 0.5)) > e ? 0 : INFINITY;
+    bool apart = fabs(x) < 0x1p51 && fabs(x - (floor(x) + 0.5)) > e;
+    return apart ? 0 : (2 * e + 1) / e * SLACK;
 }
-static double slope_frac(double x, double e)
+static double slope_frac(double x, double e) { return 1 + slope_step_integers(x, e); }
+
+/* How far [x - e, x + e] stays from an integer; negative where it may hold one. */
+static double room_to_integer(double x, double e) { return fabs(x - nearbyint(x)) - e; }
+
+/* |digamma t| <= |ln t| + 1/t for t > 0 (ln t - 1/t <= digamma t <= ln t, DLMF 5.11), and digamma t = digamma(1 - t) -
+ * pi cot(pi t), whose last part is at most 1/d with d the distance of the nearest integer. */
+static double slope_lgamma(double x, double e)
 {
-    return slope_step_integers(x, e) == 0 ? 1 : INFINITY;
+    double low = x > e ? x - e : 1 - x - e, high = x > e ? x + e : 1 - x + e;
+    double room = x > e ? INFINITY : room_to_integer(x, e);
+    if (!(room > 0) || !(low > 0)) return INFINITY;
+    return (fmax(fabs(log(low)), fabs(log(high))) + 1 / low + 1 / room) * SLACK;
 }
-static double slope_step_zero(double x, double e) { return fabs(x) > e ? 0 : INFINITY; }
+
+/* trigamma t <= 1/t + 1/t^2 for t > 0, and below pi^2 / sin^2(pi t) <= (pi / 2d)^2 for others. */
+static double slope_digamma(double x, double e)
+{
+    double low = x - e, room = room_to_integer(x, e);
+    if (low > 0) return (1 / low + 1 / (low * low)) * SLACK;
+    return room > 0 ? 2.4674011002723400 / (room * room) * SLACK : INFINITY;
+}
+
+static double slope_erfinv(double x, double e)
+{
+    double y = fabs(x) + e < 1 ? value_erfinv(fabs(x) + e) : INFINITY;
+    return 0.88622692545275805 * exp(y * y) * SLACK;
+}
+
+/* 1 / pdf, at the end that is further out. */
+static double slope_ndtri(double x, double e)
+{
+    if (!(x - e > 0 && x + e < 1)) return INFINITY;
+    double y = fmax(fabs(value_ndtri(x - e)), fabs(value_ndtri(x + e)));
+    return 2.5066282746310007 * exp(y * y / 2) * SLACK;
+}
+
+static double slope_step_zero(double x, double e) { return fabs(x) > e ? 0 : 2 / e * SLACK; }
 
 /* ---- balls -------------------------------------------------------------------------------- */
 
@@ -770,9 +804,9 @@ static const struct unary_function functions[] = {
     { "logsigmoid",   value_logsigmoid,   vector_logsigmoid,  6,    slope_logsigmoid,    ball_logsigmoid,  d_logsigmoid },
     { "mish",         value_mish,         vector_mish,  13,   slope_smooth_relu,   ball_mish,        d_mish },
     { "gelu",         value_gelu,         vector_gelu,  10,   slope_smooth_relu,   ball_gelu,        d_gelu },
-    { "lgamma",       value_lgamma,       array_lgamma,  1,    NULL,                ball_lgamma,      d_lgamma },
-    { "digamma",      value_digamma,      array_digamma,  256,  NULL,                arb_digamma,      d_digamma },
-    { "erfinv",       value_erfinv,       NULL,  1,    NULL,                arb_hypgeom_erfinv, d_erfinv },
+    { "lgamma",       value_lgamma,       array_lgamma,  1,    slope_lgamma,             ball_lgamma,      d_lgamma },
+    { "digamma",      value_digamma,      array_digamma,  256,  slope_digamma,              arb_digamma,      d_digamma },
+    { "erfinv",       value_erfinv,       NULL,  1,    slope_erfinv,          arb_hypgeom_erfinv, d_erfinv },
     { "i0",           value_i0,           NULL,  1,    slope_sinh,          ball_i0,          d_i0 },
     { "i1",           value_i1,           NULL,  1,    slope_sinh,          ball_i1,          d_i1 },
     { "sinc",         value_sinc,         NULL,  2.5,  slope_sinc,          arb_sinc_pi,      d_sinc },
@@ -783,7 +817,7 @@ static const struct unary_function functions[] = {
     { "rad2deg",      value_rad2deg,      NULL,  1,    slope_rad2deg,       ball_rad2deg,     d_rad2deg },
     { "frac",         value_frac,         NULL,  0,    slope_frac,          ball_frac,        d_one },
     { "erfcx",        value_erfcx,        NULL,  1,    slope_erfcx,         ball_erfcx,       derivative_erfcx },
-    { "ndtri",        value_ndtri,        NULL,  1,    NULL,                ball_ndtri,       derivative_ndtri },
+    { "ndtri",        value_ndtri,        NULL,  1,    slope_ndtri,          ball_ndtri,       derivative_ndtri },
     { "log_ndtr",     value_log_ndtr,     NULL,  1,    slope_log_ndtr,      ball_log_ndtr,    derivative_log_ndtr },
     { "i0e",          value_i0e,          NULL,  1,    slope_one,           ball_i0e,         derivative_i0e },
     { "i1e",          value_i1e,          NULL,  1,    slope_one,           ball_i1e,         derivative_i1e },

@@ -160,6 +160,9 @@ static const struct {
       0, 0x3 },
     /* A hinge next to its corner, from the side that passes nothing. */
     { "Functional.margin_ranking_loss(f32(1)[0.3], f32(1)[0.1], f32(1)[1]', 0.19999999)", 0, 0x1 },
+    { "Functional.multilabel_margin_loss(f32(2)[0.1 1.1], i64(2)[1 -1])", 0, 0x3 },
+    { "Functional.multilabel_margin_loss(f32(2)[0.1 0.8999999], i64(2)[0 -1])", 0, 0 },
+    { "Functional.multi_margin_loss(f32(1,2)[0.3 0.1], i64(1)[0], margin=0.2)", 0, 0x3 },
     /* Errors beyond float16 are no overflow of a float32 kernel. */
     { "Torch.matmul(f16(1,2)[60000 60000], f16(2,1)[60000 60000])", -1, 0 },
     /* Exponents that a long line of logarithms rounds. */
@@ -197,6 +200,12 @@ static const struct {
     unsigned far; /* bits: the elements */
     double reach, most;
 } reaches[] = {
+    /* What is inexact goes into lgamma, digamma and the quantiles with their slopes. */
+    { "Torch.mvlgamma(f32(3)[6.9 3.1 20], 3)", -1, 0, 0, 1e-4 },
+    { "Torch.mvlgamma(f32(3)[6.9 3.1 20], 3)", 0, 0, 0, 1e-3 },
+    /* A quotient that rounding may take to the next integer is off by one. */
+    { "Torch.floor_divide(f32(2)[-7 2.86], 0.7)", -1, 0x1, 0.9, 1e-5 },
+    { "Torch.floor_divide(f32(2)[-7 2.86], 0.7)", -1, 0, 0, 1.1 },
     /* erf(y) is rounded as x is: Newton's step is off by a share of it. */
     { "Torch.erfinv(f32(3)[1e-8 0.001 -1e-20])", -1, 0, 0, 2e-9 },
     { "Torch.erfinv(f32(1)[0.9999])", -1, 1, 1e-4, 0 },

@@ -295,6 +295,39 @@ START_TEST(kinds_of_inputs)
 }
 END_TEST
 
+/* Sizes beside those of tiles: the same for any number of threads and after a run that was cut off, said by the rows,
+ * and none of recorded outputs. */
+START_TEST(hard_sizes)
+{
+    struct workspace w = workspace_make();
+    char pattern[64];
+    write_many_calls(in(&w, "dump.json"), 12, 500);
+    for (int n = 1; n <= 2; n++) {
+        snprintf(pattern, sizeof pattern, "%d", n);
+        succeeded(run_program(&w, "-api_info", "dump.json", "-o", pattern, "-n", pattern, "--inputs",
+                              "hard-sizes", NULL));
+    }
+    same_runs(&w, "1", "2");
+    char *details = read_file(only_match(&w, "1/" DETAILS), NULL);
+    char *evidence = read_file(only_match(&w, "1/" EVIDENCE), NULL);
+    ck_assert_msg(strstr(details, "Sizes: dimension 0 of input") != NULL, "%s", details);
+    ck_assert_ptr_nonnull(strstr(evidence, "Sizes: dimension 0 of input"));
+    free(details);
+    free(evidence);
+    const char *result = only_match(&w, "2/" RESULT);
+    ck_assert_int_eq(truncate(result, 120), 0);
+    succeeded(run_program(&w, "-api_info", "dump.json", "--inputs", "hard-sizes", "-csv_path", result,
+                          NULL));
+    same_runs(&w, "1", "2");
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "--backend", "recorded", "--inputs",
+                                   "hard-sizes", NULL);
+    ck_assert_int_eq(o.status, 3);
+    ck_assert_msg(strstr(o.err, "--inputs hard-sizes needs another backend") != NULL, "%s", o.err);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Going on with another seed is refused, and says so. */
 START_TEST(other_options_are_refused)
 {
@@ -583,6 +616,7 @@ int main(void)
     tcase_add_test(tests, other_options_are_refused);
     tcase_add_test(tests, other_modes_are_refused);
     tcase_add_test(tests, kinds_of_inputs);
+    tcase_add_test(tests, hard_sizes);
     tcase_add_test(tests, two_runs_in_one_directory);
     tcase_add_test(tests, memory_budget_holds);
     tcase_add_test(tests, call_that_needs_more_than_the_budget);

@@ -77,7 +77,8 @@
     { { "inputs" }, OPTION_CHOICE, AT(inputs), "KIND", .choices = input_source_names, \
       .help = "Where inputs come from. recorded (default): the tensors of the dump, drawn within the recorded range " \
               "where it has none. random: drawn in any case. hard: drawn so that kernels are likely to go wrong: " \
-              "cancellation, ties, subnormals, sizes far apart, roots and poles, the edges of exp." }, \
+              "cancellation, ties, subnormals, sizes far apart, roots and poles, the edges of exp. hard-sizes: the same, for shapes " \
+              "with extents of 16, 32, 64, 128 and 256, one less and one more, in place of the recorded ones." }, \
     { { "budget" }, OPTION_FILE, AT(budget), "FILE", .suffix = ".json", \
       .help = "Budgets learnt from runs that were right (the command budget), for --profile strict: a " \
               "row that uses more of its limits is an error, although the error model passes it." }, \

@@ -173,7 +173,7 @@ static char *copy_name(char *buffer, size_t bytes, struct csv_text text)
 /* Most rows of a bad comparison fail; the sentence is put together for those that are shown. */
 static struct status add_failing_row(void *context, const struct compare_note *row)
 {
-    char sentence[THREE_WAY_SENTENCE_BYTES] = "", row_buffer[NAME_BYTES], call_buffer[NAME_BYTES];
+    char sentence[THREE_WAY_SENTENCE_BYTES], row_buffer[NAME_BYTES], call_buffer[NAME_BYTES];
     char *name = copy_name(row_buffer, sizeof row_buffer, row->row);
     char *call = copy_name(call_buffer, sizeof call_buffer, row->call);
     struct row_note note = { .verdict = row->verdict->verdict,
@@ -181,6 +181,7 @@ static struct status add_failing_row(void *context, const struct compare_note *r
                              .name = name,
                              .sentence = sentence };
     bool is_worst = false;
+    sentence[0] = '\0';
     struct status status = name && call ? summary_is_worst(&is_worst, context, &note, call)
                                         : status_no_memory(row->row.length);
     if (is_worst) three_way_sentence(sentence, row->verdict, row->npu, row->message);

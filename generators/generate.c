@@ -31,7 +31,11 @@ static const char *const hf32_apis[] = { "conv1d", "conv2d" };
 const char *const *input_source_names(void)
 {
     static const char *const names[] = {
-        [INPUTS_RECORDED] = "recorded", [INPUTS_RANDOM] = "random", [INPUTS_HARD] = "hard", NULL
+        [INPUTS_RECORDED] = "recorded",
+        [INPUTS_RANDOM] = "random",
+        [INPUTS_HARD] = "hard",
+        [INPUTS_HARD_SIZES] = "hard-sizes",
+        NULL,
     };
     return names;
 }
@@ -101,7 +105,7 @@ static struct status draw(struct generation *generation, struct input *input, st
     input->key = fill_key(generation->options->seed, generation->drawn_as, input->path);
     input->generated = true;
     fill_tensor(tensor, &input->range, input->key);
-    if (generation->options->source == INPUTS_HARD) hard_fill(tensor, &input->range, input->key);
+    if (generation->options->source >= INPUTS_HARD) hard_fill(tensor, &input->range, input->key);
     if (input->range.guessed)
         generation_note(generation,
                         "%s: the recorded range is not finite; the NaN or infinity is placed "

@@ -13,10 +13,11 @@
 #include "generators/generate_notes.h"
 
 /* Where the elements of tensors come from: the dump where it has them, drawn otherwise; drawn in any case; drawn
- * so that kernels are likely to go wrong (hard.h). */
-enum input_source { INPUTS_RECORDED, INPUTS_RANDOM, INPUTS_HARD };
+ * so that kernels are likely to go wrong (hard.h); likewise, for extents at the edges of tiles, which whoever
+ * generates has put in place of the recorded ones (variation/tile_sizes.h). */
+enum input_source { INPUTS_RECORDED, INPUTS_RANDOM, INPUTS_HARD, INPUTS_HARD_SIZES };
 
-/* "recorded", "random", "hard", ended by NULL; and what one of them means, INPUTS_RECORDED for NULL. */
+/* "recorded", "random", "hard", "hard-sizes", ended by NULL; and what one of them means, INPUTS_RECORDED for NULL. */
 const char *const *input_source_names(void);
 enum input_source input_source_from_name(const char *name);
 

@@ -6,8 +6,9 @@
 
 /* What was done to the inputs beyond the plain rules, for the evidence; one line each, in
  * the arena of the case. When there are more than fit, the last line says so. */
+enum { INPUT_NOTES_MOST = 16 };
 struct generate_notes {
-    const char *lines[16];
+    const char *lines[INPUT_NOTES_MOST];
     size_t count;
 };
 

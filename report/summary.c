@@ -106,18 +106,29 @@ static const char *skip_argument(const char *text, const char *call)
     return !strncmp(colon, ": ", 2) ? colon + 2 : text;
 }
 
+static size_t count_digits(const char *at)
+{
+    size_t n = 0;
+    while (at[n] >= '0' && at[n] <= '9') n++;
+    return n;
+}
+
 /* Copy `text` without what tells one call from another: its name, its API, numbers. */
 static void append_kind(struct text_out *out, const char *text, const char *call)
 {
-    size_t api = api_length(call), first = strcspn(call, ".");
-    const char *bare = first < api ? call + first + 1 : call;
-    for (const char *at = text; *at;) {
-        size_t skipped = match_word(at, text, call, strlen(call));
+    size_t length = strlen(call), api = api_length(call), first = strcspn(call, ".");
+    const char *bare = first < api ? call + first + 1 : call, *begin = text, *at = text;
+    while (*at) {
+        size_t skipped = match_word(at, text, call, length);
         if (!skipped) skipped = match_word(at, text, bare, (size_t)(call + api - bare));
-        if (!skipped) skipped = strspn(at, "0123456789");
-        if (!skipped) text_out_bytes(out, at, 1);
+        if (!skipped) skipped = count_digits(at);
+        if (skipped) {
+            text_out_bytes(out, begin, (size_t)(at - begin));
+            begin = at + skipped;
+        }
         at += skipped ? skipped : 1;
     }
+    text_out_bytes(out, begin, (size_t)(at - begin));
 }
 
 /* What the rows skipped for one reason have in common. */

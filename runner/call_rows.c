@@ -24,9 +24,24 @@ static void add_reference_use(struct reference_use *use, const struct judged *ju
     use->costly_outputs += judged->recomputed > n / 1000;
 }
 
-static struct status add_row(struct call_rows *rows, const struct row_subject *subject,
-                             bool backward, const struct judged *judged, enum row_cause cause)
+/* The first row of a call says its sizes, in its own message and so in that of the result row. */
+static struct status with_sizes(struct judged *out, const struct call_rows *rows,
+                                const struct row_subject *subject, const struct judged *judged)
 {
+    *out = *judged;
+    if (!subject->sizes || rows->counts[0] || rows->counts[1]) return status_ok();
+    const char *message = judged->cells[COLUMN_MESSAGE];
+    out->cells[COLUMN_MESSAGE] = arena_format(rows->arena, "%s.%s%s", subject->sizes,
+                                              message && *message ? "\n" : "", message ? message : "");
+    return out->cells[COLUMN_MESSAGE] ? status_ok() : status_no_memory(0);
+}
+
+static struct status add_row(struct call_rows *rows, const struct row_subject *subject,
+                             bool backward, const struct judged *plain, enum row_cause cause)
+{
+    struct judged named;
+    const struct judged *judged = &named;
+    TRY(with_sizes(&named, rows, subject, plain));
     struct case_outcome *out = rows->out;
     enum verdict *verdict = backward ? &out->backward : &out->forward;
     bool first = !out->evidence.length;

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "generators/generate.h"
 #include "runner/repeat_command.h"
+#include "variation/tile_sizes.h"
 
 struct status one_call_open(struct one_call *out, const struct run_options *options,
                             const char *name)
@@ -36,6 +37,8 @@ struct status one_call_read(struct api_case *out, struct arena *arena, const str
 {
     const struct check_setup *setup = &call->setup;
     struct generate_notes notes;
+    const char *sizes;
     TRY(dump_read_case(out, arena, setup->dump, call->position));
+    TRY(tile_sizes_apply(out, &sizes, arena, &setup->generate));
     return generate_inputs(out, &notes, arena, setup->dump, &setup->generate);
 }

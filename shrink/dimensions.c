@@ -7,33 +7,23 @@
 
 /* ---- the axes of a call ----------------------------------------------------------------- */
 
-static bool is_listed(const struct dimensions *dimensions, const struct slot *slot)
-{
-    for (size_t i = 0; i < dimensions->count; i++) {
-        const struct slots *slots = &dimensions->items[i].axis.slots;
-        for (size_t k = 0; k < slots->count; k++)
-            if (slot_is_same(&slots->items[k], slot)) return true;
-    }
-    return false;
-}
-
 struct status dimensions_list(struct dimensions *out, const struct api_case *c)
 {
-    struct slots slots;
+    static const struct dimension none;
+    struct arena arena = { 0 };
+    struct axis *axes = arena_allocate_array(&arena, DIMENSIONS_MOST, sizeof *axes);
     out->count = 0;
-    slots_list(&slots, c);
-    for (size_t s = 0; s < slots.count && out->count < DIMENSIONS_MOST; s++) {
-        struct dimension *dimension = &out->items[out->count];
-        bool found;
-        if (slots.items[s].integer || is_listed(out, &slots.items[s])) continue;
-        TRY(axis_find(&dimension->axis, &found, c, &slots, s, PROBE_GROW));
-        if (!found) continue;
+    struct status status = axes ? axes_list(axes, &out->count, DIMENSIONS_MOST, c)
+                                : status_no_memory(DIMENSIONS_MOST * sizeof *axes);
+    for (size_t i = 0; i < out->count; i++) {
+        struct dimension *dimension = &out->items[i];
+        *dimension = none;
+        dimension->axis = axes[i];
         axis_name(dimension->name, &dimension->axis, c);
-        dimension->from = dimension->to = slots.items[s].size;
-        dimension->n_samples = 0;
-        out->count++;
+        dimension->from = dimension->to = axes[i].slots.items[0].size;
     }
-    return status_ok();
+    arena_release(&arena);
+    return status;
 }
 
 static void update(struct dimension *dimension, const struct api_case *c)

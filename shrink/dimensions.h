@@ -2,7 +2,7 @@
 #ifndef PROBE_SHRINK_DIMENSIONS_H
 #define PROBE_SHRINK_DIMENSIONS_H
 
-#include "shrink/axes.h"
+#include "variation/axes.h"
 #include "shrink/search.h"
 
 enum { DIMENSIONS_MOST = 32, DIMENSION_SAMPLES = 24 };

@@ -1,7 +1,7 @@
 /* Arguments from the last to the first, so that what is left keeps its place. */
 #include <string.h>
 
-#include "shrink/leaves.h"
+#include "variation/leaves.h"
 #include "shrink/reductions.h"
 
 static struct status try_call(bool *accepted, bool *changed, struct search *search,

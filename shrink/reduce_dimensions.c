@@ -1,6 +1,6 @@
 /* Sizes are tried from below: small calls cost little, and a failure that comes and goes with the
  * size (the tail of a tile) is found at its smallest. */
-#include "shrink/axes.h"
+#include "variation/axes.h"
 #include "shrink/reductions.h"
 
 /* The best call with another size of the axis. *done: it fails too, and is the best one now. */

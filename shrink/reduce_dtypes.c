@@ -1,7 +1,7 @@
 /* One step for all tensors: mixtures of dtypes are no simpler. */
-#include "shrink/leaves.h"
+#include "variation/leaves.h"
 #include "shrink/reductions.h"
-#include "shrink/specimen.h"
+#include "variation/specimen.h"
 
 static bool is_other_float(const struct value *value)
 {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "shrink/leaves.h"
+#include "variation/leaves.h"
 #include "shrink/reductions.h"
 
 /* Tries of one tensor at dropping elements, so that a large one does not take all calls. */

@@ -13,7 +13,7 @@ struct status reduce_arguments(bool *changed, struct search *search);
 /* All floating tensors to float32, the dtype that everybody can read. */
 struct status reduce_dtypes(bool *changed, struct search *search);
 
-/* Every axis (shrink/axes.h) to the smallest extent that fails: 1, 2, 4, ... and then by bisection. */
+/* Every axis (variation/axes.h) to the smallest extent that fails: 1, 2, 4, ... and then by bisection. */
 struct status reduce_dimensions(bool *changed, struct search *search);
 
 /* Elements: whole tensors to zeros, ones or one value; as many elements as possible to zero, or one; the others to

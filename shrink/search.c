@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/clock.h"
-#include "shrink/specimen.h"
+#include "variation/specimen.h"
 #include "standards/element_limits.h"
 
 /* ---- what the device returned ----------------------------------------------------------- */

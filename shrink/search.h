@@ -62,7 +62,7 @@ bool search_is_over(const struct search *search);
 struct status search_copy(struct api_case *out, struct search *search);
 
 /* Does the copy still fail in the same way? Then it is the best call from now on. It is settled first
- * (shrink/specimen.h); one that is no valid call costs no call of the device. */
+ * (variation/specimen.h); one that is no valid call costs no call of the device. */
 struct status search_try(bool *accepted, struct search *search, struct api_case *c);
 
 /* Does a copy fail in the same way? The best call stays. */

@@ -9,6 +9,7 @@
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/compose.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/gather.h"
@@ -19,6 +20,7 @@
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
 #include "bench/primitives/vector_norm.h"
+#include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"
 
 static struct node *real_argument(struct call *call, const char *name)
@@ -81,6 +83,34 @@ static struct node *distance_norm(struct tape *tape, struct node *d, double p)
     return node_reshape(tape, y, d->rank - 1, d->shape);
 }
 
+enum { MOST_POINTS_WITHOUT_PRODUCT = 25 };
+
+/* Does PyTorch form |a|^2 + |b|^2 - 2 a b, a product of matrices, for a distance of P and R points? */
+static bool is_by_product(struct call *call, const struct node *a, const struct node *b)
+{
+    if (!strcmp(call->op->name, "_euclidean_dist")) return true;
+    const struct value *mode = call_value(call, "compute_mode");
+    bool is_text = mode->kind == VALUE_STRING, is_number = mode->kind == VALUE_INT;
+    if (is_text ? !strcmp(mode->string, "use_mm_for_euclid_dist") : is_number && mode->integer == 1)
+        return true;
+    if (is_text ? !strncmp(mode->string, "donot", 5) : is_number && mode->integer == 2) return false;
+    return a->shape[a->rank - 2] > MOST_POINTS_WITHOUT_PRODUCT ||
+           b->shape[b->rank - 2] > MOST_POINTS_WITHOUT_PRODUCT;
+}
+
+/* sqrt(max(|a|^2 + |b|^2 - 2 a b, 0)) for rows a and b; no gradient. */
+static struct node *by_product(struct tape *tape, struct node *a, struct node *b)
+{
+    a = node_detach(tape, a);
+    b = node_detach(tape, b);
+    struct node *aa = node_sum(tape, node_multiply(tape, a, a), 1u << (a->rank - 1), true);
+    struct node *bb = node_sum(tape, node_multiply(tape, b, b), 1u << (b->rank - 1), true);
+    struct node *ab = compose_matmul(tape, a, node_transpose(tape, b, b->rank - 2, b->rank - 1));
+    struct node *squares = node_add(tape, aa, node_transpose(tape, bb, bb->rank - 2, bb->rank - 1));
+    squares = node_subtract(tape, squares, node_scale(tape, ab, 2));
+    return node_apply(tape, "sqrt", node_positive_part(tape, squares));
+}
+
 /* All pairs of rows of x1 (..., P, M) and x2 (..., R, M). */
 static void cdist(struct call *call)
 {
@@ -102,9 +132,11 @@ static void cdist(struct call *call)
     shape[b->rank - 1] = b->shape[b->rank - 2];
     shape[b->rank - 2] = 1;
     struct node *columns = node_reshape(tape, b, b->rank + 1, shape);
-    struct node *d = node_subtract(tape, rows, columns);
-    call_return_typed(call, distance_norm(tape, d, call_real(call, "p")),
-                      pair_dtype(call, "x1", "x2"));
+    double p = call_real(call, "p");
+    struct node *y = distance_norm(tape, node_subtract(tape, rows, columns), p);
+    if (tape_is_model(tape) && p == 2 && is_by_product(call, a, b))
+        y = node_model_either(tape, y, by_product(tape, a, b));
+    call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
 }
 
 /* The pairs i < j of the rows of an (N, M) input. */

@@ -275,13 +275,15 @@ static void matrix_power(struct call *call)
     call_return_typed(call, with_leading_of(tape, result, x), x->dtype);
 }
 
+/* Of numbers, 1 x 1, PyTorch takes the function of numbers, which knows infinities. */
 static void matrix_exponential(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input");
-    call_return_typed(
-        call, with_leading_of(tape, node_matrix_exponential(tape, call_matrices(call, x)), x),
-        x->dtype);
+    struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x);
+    if (tape_failed(tape)) return;
+    bool numbers = !a->imaginary && a->shape[1] == 1 && a->shape[2] == 1;
+    struct node *y = numbers ? node_apply(tape, "exp", a) : node_matrix_exponential(tape, a);
+    call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
 }
 
 static void lu_factor(struct call *call)

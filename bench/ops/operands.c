@@ -63,6 +63,7 @@ struct node *node_pi(struct tape *tape)
 struct node *node_positive_part(struct tape *tape, struct node *x)
 {
     struct node *zero = node_scalar(tape, 0);
+    x = node_model_choice(tape, x, x, zero); /* a slope that jumps on either side of 0 */
     struct node *y = node_select(tape, node_compare(tape, COMPARE_LT, x, zero), zero, x);
     return node_model_choice(tape, y, x, zero);
 }

@@ -79,6 +79,15 @@ struct gru_step gru_step(struct tape *tape, struct node *inputs, struct node *hi
     return y;
 }
 
+/* Rounding decides whether a sum next to 0 passes. */
+static struct node *positive_part(struct tape *tape, struct node *sum)
+{
+    struct node *zero = node_scalar(tape, 0);
+    sum = node_model_choice(tape, sum, sum, zero);
+    struct node *y = node_select(tape, node_compare(tape, COMPARE_LE, sum, zero), zero, sum);
+    return node_model_choice(tape, y, sum, zero);
+}
+
 /* `inputs` is what x contributes to the gates. */
 static struct state step(struct tape *tape, const struct cell *cell, struct node *inputs,
                          struct state state)
@@ -91,10 +100,8 @@ static struct state step(struct tape *tape, const struct cell *cell, struct node
         struct lstm_step y = lstm_step(tape, node_add(tape, inputs, hidden), cell->width, state.c);
         next = (struct state){ y.h, y.c };
     } else {
-        struct node *sum = node_add(tape, inputs, hidden), *zero = node_scalar(tape, 0);
-        next.h = cell->kind == CELL_TANH
-                     ? activated(tape, "tanh", sum)
-                     : node_select(tape, node_compare(tape, COMPARE_LE, sum, zero), zero, sum);
+        struct node *sum = node_add(tape, inputs, hidden);
+        next.h = cell->kind == CELL_TANH ? activated(tape, "tanh", sum) : positive_part(tape, sum);
     }
     if (cell->w_projection) next.h = compose_linear(tape, next.h, cell->w_projection, NULL);
     return next;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "bench/primitives/chain_rule.h"
+#include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 
 static void alias_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -50,6 +51,7 @@ static const struct primitive either = { "one of two formulas", either_backward,
 
 struct node *node_model_either(struct tape *tape, struct node *y, struct node *other)
 {
+    if (tape->deviation && tape->deviation->other_formulas && other->n == y->n) return other;
     if (!tape_is_model(tape) || tape_failed(tape) || other->n != y->n) return y;
     struct node *node = node_new(tape, &either, y->dtype, y->rank, y->shape, 2,
                                  (struct node *[]){ y, other }, NULL);
@@ -58,7 +60,8 @@ struct node *node_model_either(struct tape *tape, struct node *y, struct node *o
     if (!node_need_errors(tape, node)) return y;
     for (size_t i = 0; i < y->n; i++) {
         node->value[i] = value[i];
-        node->error[i] = fmax(node_error(y, i), node_error(other, i));
+        bool lost = isnan(other->value[i]) && !isnan(value[i]); /* infinity less infinity, say */
+        node->error[i] = lost ? INFINITY : fmax(node_error(y, i), node_error(other, i));
     }
     return node;
 }
@@ -83,6 +86,61 @@ struct node *node_model_unknown_slope(struct tape *tape, struct node *y, struct 
 {
     if (!tape_is_model(tape) || tape_failed(tape) || !y->tracked || unknown->n != y->n) return y;
     return node_sharing(tape, &unknown_slope, y, 1, &y, unknown);
+}
+
+static double mean_square(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; x && i < n; i++) sum += x[i] * x[i];
+    return sum / (double)n;
+}
+
+struct node *node_model_line_error(struct tape *tape, struct node *y, struct node *partner,
+                                   int64_t length, double roundings)
+{
+    if (!tape_is_model(tape) || tape_failed(tape) || length < 1) return y;
+    size_t n = (size_t)length;
+    const double *value = node_values(tape, y), *other = NULL;
+    if (partner) other = node_values(tape, partner);
+    struct node *out = node_alias(tape, y, y->dtype);
+    double *error = tape_allocate(tape, y->n, sizeof *error);
+    if (tape_failed(tape)) return y;
+    for (size_t i = 0; i < y->n; i++) {
+        size_t first = i - i % n;
+        if (i == first)
+            error[i] = roundings * tape->unit *
+                       sqrt(mean_square(value + first, n) + mean_square(other ? other + first : NULL, n));
+        else error[i] = error[first];
+    }
+    for (size_t i = 0; i < y->n; i++)
+        error[i] = isfinite(value[i]) ? fmax(error[i], node_error(y, i)) : node_error(y, i);
+    out->error = error;
+    return out;
+}
+
+struct line {
+    int64_t length;
+    double roundings;
+};
+
+static void line_slope_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct line *line = node->parameters;
+    tape_accumulate(tape, node->inputs[0],
+                    node_model_line_error(tape, cotangent, NULL, line->length, line->roundings));
+}
+
+static const struct primitive line_slope = { "a slope with the error of its line",
+                                             line_slope_backward, input_enclose, input_pair };
+
+struct node *node_model_line_slope(struct tape *tape, struct node *x, int64_t length,
+                                   double roundings)
+{
+    if (!tape_is_model(tape) || tape_failed(tape) || !x->tracked) return x;
+    struct line *line = tape_allocate(tape, 1, sizeof *line);
+    if (!line) return x;
+    *line = (struct line){ length, roundings };
+    return node_sharing(tape, &line_slope, x, 1, &x, line);
 }
 
 struct node *node_model_choice(struct tape *tape, struct node *y, struct node *a, struct node *b)

@@ -275,17 +275,24 @@ static void invert(double *x, double *lu, const double *a, size_t n, size_t *piv
     }
 }
 
-/* The errors of a kernel's inverse of matrix b; nothing is known of one that is singular. */
+/* The errors of a kernel's inverse of matrix b. Of one that is singular, or has an element that overflows in float, nothing is known, zeros
+ * included: infinity times 0 is NaN. */
 static void model_inverse(struct tape *tape, struct node *node, const struct node *a, size_t b,
                           const double *lu, const size_t *pivot)
 {
     size_t n = (size_t)node->shape[1], first = b * n * n;
     const struct factored m = { a, first, n, lu, pivot, node->value + first };
-    bool finite = true;
-    for (size_t i = 0; i < n * n; i++) finite = finite && isfinite(node->value[first + i]);
-    if (finite) matrix_model_inverse(tape, node->error + first, &m);
-    for (size_t i = 0; i < n * n && !finite; i++)
-        node->error[first + i] = isfinite(node->value[first + i]) ? INFINITY : 0;
+    double most = tape->wide ? dtype_info(DT_F64)->largest : dtype_info(DT_F32)->largest;
+    bool finite = true, known = true;
+    for (size_t i = 0; i < n * n; i++) {
+        finite = finite && isfinite(node->value[first + i]);
+        known = known && fabs(node->value[first + i]) <= most;
+    }
+    if (known) matrix_model_inverse(tape, node->error + first, &m);
+    for (size_t i = 0; i < n * n && !known; i++) {
+        if (!finite) node->value[first + i] = 0; /* any number, off by any other */
+        node->error[first + i] = INFINITY;
+    }
 }
 
 /* Largest row sum of |I - A X|, with the rounding of its own evaluation and the bounds of A. */
@@ -507,28 +514,96 @@ static void multiply_into(double *out, const double *a, const double *b, size_t 
         }
 }
 
-/* Scaling and squaring with 18 Taylor terms at norm 1/2. */
-static void exponential_of(double *out, const double *a, size_t n, double *scratch)
+/* How often a matrix is halved until its norm, the largest sum of a row, or of a column, is at most `most`. */
+static int halvings_of(const double *a, size_t n, bool columns, double most)
 {
-    double norm = 0, *scaled = scratch, *term = scratch + n * n, *next = scratch + 2 * n * n;
+    double norm = 0;
     for (size_t i = 0; i < n; i++) {
-        double row = 0;
-        for (size_t j = 0; j < n; j++) row += fabs(a[i * n + j]);
-        norm = fmax(norm, row);
+        double sum = 0;
+        for (size_t j = 0; j < n; j++) sum += fabs(columns ? a[j * n + i] : a[i * n + j]);
+        norm = fmax(norm, sum);
     }
-    int halvings = norm > 0.5 && isfinite(norm) ? ilogb(norm) + 2 : 0;
+    return norm > most && isfinite(norm) ? (int)ceil(log2(norm / most)) : 0;
+}
+
+enum { TAYLOR_TERMS = 18 }; /* leave 2^-72 at norm 1/2, and at 3.01 a share of 2^-27, which a model does not ask for */
+
+/* The Taylor polynomial of A / 2^halvings. `scratch` has room for three matrices. */
+static void exponential_of_halved(double *out, const double *a, size_t n, int halvings,
+                                  double *scratch)
+{
+    double *scaled = scratch, *term = scratch + n * n, *next = scratch + 2 * n * n;
     for (size_t i = 0; i < n * n; i++) {
         scaled[i] = ldexp(a[i], -halvings);
         out[i] = term[i] = i / n == i % n;
     }
-    for (int k = 1; k <= 18; k++) {
+    for (int k = 1; k <= TAYLOR_TERMS; k++) {
         multiply_into(next, term, scaled, n);
         for (size_t i = 0; i < n * n; i++) out[i] += term[i] = next[i] / k;
     }
-    for (; halvings > 0; halvings--) {
-        multiply_into(next, out, out, n);
-        memcpy(out, next, n * n * sizeof *out);
+}
+
+static void square(double *x, size_t n, double *scratch)
+{
+    multiply_into(scratch, x, x, n);
+    memcpy(x, scratch, n * n * sizeof *x);
+}
+
+/* |S| E + E |S| and what rounding |S| |S| makes, in magnitudes or, root mean square, in squares that are added as if the
+ * two terms of E, which are equal where S and E commute, were one. */
+static void squared_error(const struct tape *tape, double *error, const double *s, size_t n,
+                          double *scratch)
+{
+    bool typical = tape_is_typical(tape);
+    double *size = scratch, *left = scratch + n * n, *right = scratch + 2 * n * n;
+    for (size_t i = 0; i < n * n; i++) {
+        size[i] = typical ? s[i] * s[i] : fabs(s[i]);
+        if (typical) error[i] *= error[i];
     }
+    multiply_into(left, size, error, n);
+    multiply_into(right, error, size, n);
+    for (size_t i = 0; i < n * n; i++)
+        error[i] = typical ? sqrt(left[i]) + sqrt(right[i]) : left[i] + right[i];
+    multiply_into(left, size, size, n);
+    double unit = tape->unit * (typical ? sqrt((double)n) : (double)n);
+    for (size_t i = 0; i < n * n; i++)
+        error[i] = tape_join(tape, error[i], unit * (typical ? sqrt(left[i]) : left[i]));
+}
+
+enum { POLYNOMIAL_PRODUCTS = 8 };
+
+/* A kernel halves A until its norm is at most 3.01, in double precision 1.09 (Bader, Blanes, Casas, Computing the matrix exponential with an optimized
+ * Taylor polynomial approximation, 2019, degree 18; PyTorch), takes a polynomial, at most POLYNOMIAL_PRODUCTS products deep, and squares. W = exp(|A| / 2^s)
+ * bounds all that the polynomial adds up, so it is off by E = POLYNOMIAL_PRODUCTS (n + 1) u W, and by W F W for errors F of A / 2^s
+ * (exp(A + F) - exp(A) = int exp(t A) F exp((1 - t) A) dt); then E goes through the squarings (Higham, Functions of Matrices, section
+ * 10.3). Where a square overflows nothing is known. `scratch` has room for seven matrices. */
+static void model_exponential(struct tape *tape, struct node *node, const struct node *a, size_t b,
+                              double *scratch)
+{
+    size_t n = (size_t)a->shape[1], size = n * n;
+    const double *x = a->value + b * size;
+    double *error = node->error + b * size, *w = scratch + 3 * size, *s = scratch + 4 * size;
+    double *moved = scratch + 5 * size, *f = scratch + 6 * size;
+    double most = tape->unit > 0x1p-40 ? 3.01 : 1.09;
+    int rows = halvings_of(x, n, false, most), columns = halvings_of(x, n, true, most);
+    int halvings = rows < columns ? rows : columns;
+    for (size_t i = 0; i < size; i++) {
+        s[i] = fabs(x[i]);
+        f[i] = ldexp(node_error(a, b * size + i), -halvings);
+    }
+    exponential_of_halved(w, s, n, halvings, scratch);
+    multiply_into(moved, w, f, n);
+    multiply_into(f, moved, w, n);
+    double roundings = tape_is_typical(tape) ? 2 * sqrt((double)n) : POLYNOMIAL_PRODUCTS * (double)(n + 1);
+    for (size_t i = 0; i < size; i++)
+        error[i] = tape_join(tape, roundings * tape->unit * w[i], f[i]);
+    exponential_of_halved(s, x, n, halvings, scratch);
+    for (; halvings > 0; halvings--) {
+        squared_error(tape, error, s, n, scratch);
+        square(s, n, scratch);
+    }
+    for (size_t i = 0; i < size; i++)
+        if (!isfinite(s[i]) || isnan(error[i])) error[i] = INFINITY;
 }
 
 struct node *node_matrix_exponential(struct tape *tape, struct node *a)
@@ -538,10 +613,16 @@ struct node *node_matrix_exponential(struct tape *tape, struct node *a)
     struct node *node = matrix_node(tape, &exponential_primitive, a, 3, a->shape, NULL);
     if (!node) return a;
     size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
-    double *scratch = tape_allocate(tape, 3 * n * n, sizeof *scratch);
-    for (size_t b = 0; b < batches && !tape_failed(tape); b++)
-        exponential_of(node->value + b * n * n, a->value + b * n * n, n, scratch);
+    double *scratch = tape_allocate(tape, 7 * n * n, sizeof *scratch);
+    for (size_t b = 0; b < batches && !tape_failed(tape); b++) {
+        double *out = node->value + b * n * n;
+        int halvings = halvings_of(a->value + b * n * n, n, false, 0.5);
+        exponential_of_halved(out, a->value + b * n * n, n, halvings, scratch);
+        for (; halvings > 0; halvings--) square(out, n, scratch);
+    }
     no_bound(tape, node);
+    for (size_t b = 0; b < batches && !tape_failed(tape) && tape_is_model(tape); b++)
+        model_exponential(tape, node, a, b, scratch);
     node_round(tape, node);
     return node;
 }

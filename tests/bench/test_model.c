@@ -152,6 +152,14 @@ static const struct {
     { "Torch.std(f64(3)[1e-308 3e-309 2e-308])", 0, 0x7 },
     { "Torch.std(f64(3)[1e-100 3e-100 2e-100])", 0, 0 },
     { "Torch.sqrt(f32(2)[0 1])", 0, 0 },
+    /* Inverses that overflow in float32, and what is singular in double. */
+    { "Torch.linalg.inv(f32(2,2)[1e-39 0 0 1])", -1, 0xf },
+    { "Torch.pinverse(f32(2,1)[1e-38 1e-39])", -1, 0x3 },
+    /* A sum of gates that rounding may make 0. */
+    { "Torch.rnn_relu_cell(f32(1,2)[0.1 -0.3], f32(1,1)[0], f32(1,2)[0.3 0.1], f32(1,1)[1])",
+      0, 0x3 },
+    /* A hinge next to its corner, from the side that passes nothing. */
+    { "Functional.margin_ranking_loss(f32(1)[0.3], f32(1)[0.1], f32(1)[1]', 0.19999999)", 0, 0x1 },
     /* Errors beyond float16 are no overflow of a float32 kernel. */
     { "Torch.matmul(f16(1,2)[60000 60000], f16(2,1)[60000 60000])", -1, 0 },
     /* Exponents that a long line of logarithms rounds. */
@@ -213,6 +221,18 @@ static const struct {
     { "Aten.grid_sampler_2d_backward(f32(1,1,1,1)[1], f32(1,1,1,3)[1 2 3], f32(1,1,1,2)[0.5 0], 1, "
       "0, True, [True,True])",
       -1, 0x6, 0.9, 1e-6 },
+    /* Squarings carry what the polynomial is off by: exp(25) units of 1e-11, and not of the result's units alone. */
+    { "Torch.matrix_exp(f32(2,2)[-25 25 25 -25])", -1, 0xf, 3e-6, 0 },
+    { "Torch.matrix_exp(f32(2,2)[-25 25 25 -25])", -1, 0, 0, 1e-3 },
+    { "Torch.matrix_exp(f32(2,2)[0.5 0.25 0.125 0.5])", -1, 0, 0, 2e-5 },
+    /* Other factors of 6 points leave a rounding where these cancel to 0. */
+    { "Torch.fft.fft(f32(6)[1 2 3 3 2 1])", -1, 0xc0, 2e-6, 1e-4 },
+    { "Torch.fft.fft(f32(6)[1 2 3 3 2 1])", 0, 0x3f, 1e-7, 1e-4 },
+    /* |a|^2 + |b|^2 - 2 a b cancels, and may be infinite less infinite. */
+    { "Aten._euclidean_dist(f32(1,2)[1000 1], f32(1,2)[1000 1.5])", -1, 0x1, 0.05, 0 },
+    { "Torch.cdist(f32(1,2)[1000 1], f32(1,2)[1000 1.5])", -1, 0, 0, 1e-6 },
+    { "Torch.cdist(f32(1,2)[1000 1], f32(1,2)[1000 1.5], 2.0, \"use_mm_for_euclid_dist\")", -1, 0x1,
+      0.05, 0 },
 };
 
 START_TEST(how_far_a_kernel_may_be_off)

@@ -2,126 +2,38 @@
 
     python3 against_torch.py OPS.json FOLDER [--seed N] [--calls N] [--name PART]
 
-Calls come from PyTorch's own samples of its operators (op_db) and from the goldens of the repository, each
-under every spelling the catalogue has, and are then changed at random: dtypes, keyword and positional
+Calls (call_sources.py), each under every spelling the catalogue has, are changed at random: dtypes, keyword and positional
 spelling, Python numbers and 0-d tensors for tensors, broadcast, empty and negative dimensions, options left
-out, None, infinities and NaN. PyTorch decides whether the changed call is one. FOLDER gets the calls as
-goldens (float64 results and gradients, dtype of the native call), one folder per name, for
-`bench-goldens FOLDER`. A call that PyTorch refuses is written down as refused.
+out, None, infinities and NaN, constant, repeated, cancelling, extreme and smooth data. PyTorch decides whether the changed
+call is one. FOLDER/goldens gets the calls as goldens (float64 results and gradients, dtype of the native call), one folder
+per name, for `bench-goldens "" FOLDER/goldens`, a call that PyTorch refuses as refused; FOLDER/strict/native and
+FOLDER/strict/float64 get dumps of what PyTorch returned.
 """
 import argparse
 import inspect
 import json
+import math
 import os
 import pathlib
 import random
 import signal
 import sys
-import types
-import unittest
 import warnings
 
 import torch
+from call_sources import ABSENT, DTYPES, FLOATS, INTS, Call, clean, map_tensors, plain, sources, tensors
+from torch_answers import Answers, join
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "data" / "goldens"))
+sys.path.insert(0, str(HERE.parent / "zoo"))
 from make import Goldens, resolve  # noqa: E402
+from make_calls import KINDS, data  # noqa: E402
 
 warnings.simplefilter("ignore")
 
-FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
-INTS = [torch.int64, torch.int32, torch.uint8, torch.int16, torch.int8, torch.bool]
-DTYPES = FLOATS + INTS + [torch.complex64]
-MOST_ELEMENTS = 400
-DUNDER = {  # base name -> what stands between the underscores
-    "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "true_divide": "div", "floor_divide": "floordiv",
-    "remainder": "mod", "pow": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or",
-    "bitwise_xor": "xor", "bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift", "eq": "eq", "ne": "ne",
-    "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "neg": "neg", "abs": "abs", "bitwise_not": "invert",
-}
-ABSENT = {"device", "layout", "pin_memory", "memory_format", "requires_grad", "out", "generator", "names"}
-
-
-def op_db():
-    """PyTorch's table of operators; its test helper wants a module that Debian does not have."""
-    if "expecttest" not in sys.modules:
-        stub = types.ModuleType("expecttest")
-        stub.TestCase, stub.ACCEPT = unittest.TestCase, False
-        sys.modules["expecttest"] = stub
-    from torch.testing._internal.common_methods_invocations import op_db as table
-    return table
-
-
-def spellings(base, catalogue):
-    """Names of the catalogue for one operator; a leading "r": operands exchanged."""
-    if base.startswith("nn.functional."):
-        short = base[len("nn.functional."):]
-        names = [f"Functional.{short}", f"Functional.{short}_", f"Torch.{short}", f"Tensor.{short}", f"Torch.{short}_"]
-    elif base.startswith("_refs."):
-        return []
-    else:
-        names = [f"Torch.{base}", f"Torch.{base}_", f"Tensor.{base}", f"Tensor.{base}_", f"Functional.{base}",
-                 f"Functional.{base}_"]
-        short = base.split(".")[-1]
-        if "." in base:
-            names += [f"Torch.{base.replace('.', '_')}", f"Tensor.{short}", f"Torch.{short}"]
-        names.append(f"Aten.{base.replace('.', '_')}")
-        if base in DUNDER:
-            names += [f"Tensor.__{kind}{DUNDER[base]}__" for kind in ("", "i", "r")]
-    return [n for n in names if n in catalogue]
-
-
-def tensors(v):
-    if isinstance(v, torch.Tensor):
-        yield v
-    elif isinstance(v, (list, tuple)):
-        for item in v:
-            yield from tensors(item)
-    elif isinstance(v, dict):
-        for item in v.values():
-            yield from tensors(item)
-
-
-def plain(v):
-    """Can it be written down?"""
-    if isinstance(v, torch.Tensor):
-        return v.layout == torch.strided and v.dtype in DTYPES + [torch.complex128] and v.numel() <= MOST_ELEMENTS
-    if isinstance(v, (list, tuple)):
-        return all(plain(i) for i in v)
-    if isinstance(v, slice):
-        return all(i is None or isinstance(i, int) for i in (v.start, v.stop, v.step))
-    return v is None or v is Ellipsis or type(v) in (bool, int, float, str, torch.dtype)
-
-
-def clean(v):
-    if isinstance(v, torch.Tensor):
-        return v.detach().resolve_conj().resolve_neg().clone()
-    if isinstance(v, (list, tuple)):
-        return tuple(clean(i) for i in v) if isinstance(v, tuple) else [clean(i) for i in v]
-    return v
-
-
-class Call:
-    def __init__(self, api, args, kwargs):
-        self.api, self.args, self.kwargs = api, list(args), dict(kwargs)
-
-    def copy(self, api=None):
-        return Call(api or self.api, clean(list(self.args)), {k: clean(v) for k, v in self.kwargs.items()})
-
-    def is_plain(self):
-        return all(plain(a) for a in self.args) and all(plain(v) for v in self.kwargs.values())
-
 
 # ---- changes ---------------------------------------------------------------------------------
-
-
-def map_tensors(call, f):
-    def walk(v):
-        if isinstance(v, torch.Tensor):
-            return f(v)
-        return type(v)(walk(i) for i in v) if type(v) in (list, tuple) else v
-    call.args = [walk(a) for a in call.args]
-    call.kwargs = {k: walk(v) for k, v in call.kwargs.items()}
 
 
 def cast(t, dtype):
@@ -195,6 +107,23 @@ def specials(call, r):
         for _ in range(r.randrange(1, 4)):
             t.view(-1)[r.randrange(t.numel())] = r.choice(values)
         return t
+    map_tensors(call, change)
+
+
+def other_data(call, r):
+    """Data of another kind in one tensor or all, within the range of what was there."""
+    kind, every, chosen = r.choice(KINDS), r.random() < 0.5, r.random()
+    places = [t for t in list(tensors(call.args)) + list(tensors(call.kwargs)) if t.is_floating_point()]
+    one = places[int(chosen * len(places))] if places else None
+
+    def change(t):
+        if not t.is_floating_point() or not t.numel() or not (every or t is one):
+            return t
+        x = data(kind, tuple(t.shape), torch.Generator().manual_seed(r.randrange(1 << 30)))
+        low, high = t.double().min().item(), t.double().max().item()
+        if not (low < 0 < high):  # a domain, perhaps
+            x = low + (high - low) * (0.5 + torch.atan(x) / math.pi)
+        return x.to(t.dtype)
     map_tensors(call, change)
 
 
@@ -310,105 +239,40 @@ def add_option(call, r):
 
 
 CHANGES = [change_all_dtypes, change_one_dtype, change_one_dtype, to_number, change_shape, change_shape, empty_all,
-           specials, round_values, to_keywords, to_keywords, to_positional, drop_option, change_option,
+           specials, round_values, other_data, other_data, to_keywords, to_keywords, to_positional, drop_option, change_option,
            change_option, add_option]
+KINDS_OF_TORCH = ("Functional", "Tensor", "Torch", "Aten", "VF")
 OF_KEYWORDS = [to_keywords, to_positional, drop_option, add_option]  # operators have none
-
-
-# ---- where calls come from -------------------------------------------------------------------------
-
-
-def from_op_db(catalogue, wanted):
-    """(spelling, call) lists by name."""
-    found = {}
-    for info in op_db():
-        names = [n for base in [info.name] + [a.name for a in info.aliases] for n in spellings(base, catalogue)]
-        names = [n for n in names if wanted in n]
-        if not names:
-            continue
-        samples = []
-        supported = info.dtypesIf["cpu"] if hasattr(info, "dtypesIf") else info.dtypes
-        for dtype in [d for d in (torch.float32, torch.int64, torch.bfloat16, torch.bool, torch.complex64,
-                                  torch.float64, torch.uint8) if d in supported]:
-            for make in ("sample_inputs", "reference_inputs"):
-                try:
-                    for k, s in enumerate(getattr(info, make)("cpu", dtype, requires_grad=False)):
-                        if k >= 300:
-                            break
-                        kwargs = {n: v for n, v in s.kwargs.items() if n not in ABSENT}
-                        call = Call(info.name, [clean(s.input)] + [clean(a) for a in s.args],
-                                    {n: clean(v) for n, v in kwargs.items()})
-                        if call.is_plain():
-                            samples.append(call)
-                except Exception:  # some of PyTorch's sample makers need more than Debian has
-                    pass
-        for name in names:
-            found.setdefault(name, []).extend(samples)
-    return found
-
-
-def from_goldens(catalogue, wanted):
-    import io
-    import numpy
-    found = {}
-    for index in sorted((HERE.parent / "data").glob("goldens*/index.jsonl")):
-        blob = (index.parent / "tensors.bin").read_bytes()
-
-        def value(v):
-            if isinstance(v, list):
-                return [value(i) for i in v]
-            if not isinstance(v, dict):
-                return v
-            kind = v.get("type")
-            if kind == "torch.Tensor":
-                at, n = v["file"]
-                array = numpy.load(io.BytesIO(blob[at:at + n]))
-                return torch.from_numpy(array.copy()).to(getattr(torch, v["dtype"][6:]))
-            if kind == "torch.dtype":
-                return getattr(torch, v["value"][6:])
-            if kind == "slice":
-                return slice(*v["value"])
-            if kind == "ellipsis":
-                return Ellipsis
-            if kind is None:
-                raise KeyError
-            return float(v["value"]) if kind == "float" else v["value"]
-
-        for line in index.read_text().splitlines():
-            record = json.loads(line)
-            name = record["api"].rsplit(".", 1)[0]
-            if name not in catalogue or wanted not in name:
-                continue
-            try:
-                call = Call(name, [value(a) for a in record["input_args"]],
-                            {k: value(v) for k, v in record["input_kwargs"].items()})
-            except (KeyError, AttributeError):
-                continue
-            if call.is_plain():
-                kind, short = name.split(".", 1)
-                bare = short.rstrip("_")
-                for other in {name, f"Torch.{bare}", f"Torch.{bare}_", f"Tensor.{bare}", f"Tensor.{bare}_",
-                              f"Functional.{bare}", f"Functional.{bare}_"}:
-                    if other in catalogue and not short.startswith("__"):
-                        found.setdefault(other, []).append(call)
-                found.setdefault(name, []).append(call)
-    return found
 
 
 # ---- one call in PyTorch ------------------------------------------------------------------------------
 
 
-class Book(Goldens):
-    """Goldens for one part, with what PyTorch refused."""
+def function_of(api):
+    """What PyTorch runs; dumps leave out the module of torch.linalg and its like."""
+    for kind in ("Torch.", "Torch.linalg.", "Torch.special.", "Torch.fft."):
+        try:
+            return resolve(api.replace("Torch.", kind, 1))
+        except AttributeError:
+            if not api.startswith("Torch.") or kind == "Torch.fft.":
+                raise
+    return None
 
-    def __init__(self, folder, seed):
-        super().__init__(str(folder / "x"), seed=seed, limit=1 << 40)
-        self.folder = folder
+
+class Book(Goldens):
+    """Goldens for one name, with what PyTorch refused."""
+
+    resolve = staticmethod(function_of)
+
+    def __init__(self, folder, name, seed):
+        super().__init__(str(folder / "goldens" / name / "x"), seed=seed, limit=1 << 40)
+        self.answers = Answers(folder / "strict", name)
 
     def save(self):
         index = "".join(json.dumps(r, separators=(",", ":")) + "\n" for r in self.records)
         (self.folder / "index.jsonl").write_text(index)
         (self.folder / "tensors.bin").write_bytes(self.blob)
+        self.answers.save()
 
     def run(self, call, convert):
         return self.flat(self.call(call.api, [clean(a) for a in call.args],
@@ -487,6 +351,7 @@ class Book(Goldens):
         record["output_is_sequence"] = isinstance(result, (list, tuple))
         record["grad_output"], record["grad_input"] = ([], []) if is_random else self.gradients(outputs, leaves)
         self.records.append(record)
+        self.answers.add(call, self.resolve(call.api), self.tracks, in_place, lambda shape: self.normal(*shape))
         return True
 
 
@@ -501,30 +366,46 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(1)
     rows = json.loads(pathlib.Path(options.ops).read_text())
-    catalogue = {o["api"] for o in rows if o["forward"] and o["api"].split(".")[0] in ("Functional", "Tensor", "Torch", "Aten")}
+    catalogue = {o["api"] for o in rows if o["forward"] and o["api"].split(".")[0] in KINDS_OF_TORCH}
     # Gradients as operators are not differentiated again here, though PyTorch could.
     options.plain = {o["api"] for o in rows if o["api"].startswith("Aten.") and not o["backward"]}
     random_names = {o["api"] for o in rows if "statistical" in o["certificate"] or "property" in o["certificate"]}
-    sources = from_op_db(catalogue, options.name)
-    for name, calls in from_goldens(catalogue, options.name).items():
-        sources.setdefault(name, []).extend(calls)
-    totals, bare, crashes = [0, 0], [n for n in sorted(catalogue) if options.name in n and not sources.get(n)], []
-    for name in sorted(n for n in sources if sources[n]):
+    lacking = sorted(n for n in catalogue if options.name in n and not exists(n))
+    calls = sources(catalogue - set(lacking), options.name)
+    totals, crashes = [0, 0], []
+    bare = [n for n in sorted(catalogue - set(lacking)) if options.name in n and n not in calls]
+    for name in sorted(calls):
         for attempt in range(8):  # PyTorch 1.13 divides by zero for some strides: one process a name
-            counts = one_process(name, sources[name], name in random_names, options, options.seed + attempt)
+            counts = one_process(name, calls[name], name in random_names, options, options.seed + attempt)
             if counts:
                 totals = [a + b for a, b in zip(totals, counts)]
                 break
             crashes.append(name)
         if not counts or not counts[0]:
             bare.append(name)
-    differentiable = sorted(p.parent.name for p in options.folder.glob("*/index.jsonl")
+    join(options.folder / "strict")
+    differentiable = sorted(p.parent.name for p in options.folder.glob("goldens/*/index.jsonl")
                             if any(json.loads(line).get("grad_input") for line in p.read_text().splitlines()))
     if options.differentiable:
         options.differentiable.write_text("".join(name + "\n" for name in differentiable))
-    print(f"{len(sources)} names, {totals[0]} calls run, {totals[1]} refused by PyTorch")
-    print(f"no call for {len(bare)} names:", *bare)
+    others = [o["api"] for o in rows if o["api"].split(".")[0] not in KINDS_OF_TORCH]
+    print(f"{len(rows)} names: {len(others)} of other frameworks, {len(lacking)} that this PyTorch lacks, {len(bare)} without a call that "
+          f"it runs, {len(catalogue) - len(lacking) - len(bare)} with calls")
+    print(f"{totals[0]} calls run, {totals[1]} refused by PyTorch")
+    print("lacking:", *lacking)
+    print("without a call:", *bare)
     print(f"PyTorch crashed or hung {len(crashes)} times:", *sorted(set(crashes)))
+
+
+def exists(name):
+    if name == "Tensor.__setitem__":
+        return True
+    if name.startswith("Tensor."):
+        return hasattr(torch.Tensor, name[len("Tensor."):])
+    try:
+        return bool(function_of(name))
+    except (AttributeError, RuntimeError):
+        return False
 
 
 def one_process(name, calls, is_random, options, seed):
@@ -546,7 +427,7 @@ def one_process(name, calls, is_random, options, seed):
 def draw(name, calls, is_random, options, seed):
     r = random.Random(f"{seed} {name}")
     torch.manual_seed(r.randrange(1 << 30))
-    book = Book(options.folder / name, r.randrange(1 << 30))
+    book = Book(options.folder, name, r.randrange(1 << 30))
     book.tracks = not is_random and name not in options.plain
     good, bad = draw_calls(book, name, calls, is_random, options.calls, r)
     if book.records:

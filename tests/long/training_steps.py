@@ -5,56 +5,15 @@
 Small models run forward and backward; every operator that is dispatched is recorded with its arguments as they
 are before the call and with its results, which are those of a correct device.
 """
-import json
-import pathlib
 import sys
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from recorded_dump import Dump
 from torch.utils._python_dispatch import TorchDispatchMode
 
 NEVER = {"empty", "empty_like", "empty_strided", "new_empty_strided", "detach"}  # nothing to compare
-
-
-class Dump:
-    def __init__(self, folder):
-        self.folder, self.data, self.counts = pathlib.Path(folder), {}, {}
-        (self.folder / "dump_tensor_data").mkdir(parents=True, exist_ok=True)
-
-    def tensor(self, t, name):
-        torch.save(t.detach().clone(), self.folder / "dump_tensor_data" / f"{name}.pt")
-        record = {"type": "torch.Tensor", "dtype": str(t.dtype), "shape": list(t.shape), "Max": None, "Min": None,
-                  "Mean": None, "Norm": None, "requires_grad": False, "data_name": f"{name}.pt"}
-        if t.numel() and not t.is_complex():
-            x = t.double()
-            record.update(Max=x.max().item(), Min=x.min().item(), Mean=x.mean().item(), Norm=x.norm().item())
-        return record
-
-    def value(self, v, name):
-        if isinstance(v, torch.Tensor):
-            return self.tensor(v, name)
-        if isinstance(v, (list, tuple)):
-            return [self.value(item, f"{name}.{i}") for i, item in enumerate(v)]
-        if v is None:
-            return None
-        kind = f"torch.{type(v).__name__}" if isinstance(v, torch.dtype) else type(v).__name__
-        return {"type": kind, "value": v if isinstance(v, (bool, int, float, str)) else str(v)}
-
-    def add(self, op, args, kwargs, result):
-        name = f"Aten.{op}.{self.counts.setdefault(op, 0)}"
-        self.counts[op] += 1
-        outputs = result if isinstance(result, (tuple, list)) else [result]
-        place = f"{name}.forward"
-        self.data[place] = {
-            "input_args": [self.value(a, f"{place}.input.{i}") for i, a in enumerate(args)],
-            "input_kwargs": {k: self.value(v, f"{place}.input.{k}") for k, v in kwargs.items()},
-            "output": [self.value(o, f"{place}.output.{i}") for i, o in enumerate(outputs)]}
-
-    def save(self):
-        whole = {"task": "tensor", "level": "L1", "framework": "pytorch",
-                 "dump_data_dir": str(self.folder / "dump_tensor_data"), "data": self.data}
-        (self.folder / "dump.json").write_text(json.dumps(whole))
 
 
 def copied(v):
@@ -73,7 +32,7 @@ class Recorder(TorchDispatchMode):
         before = [copied(a) for a in args], {k: copied(v) for k, v in kwargs.items()}
         result = func(*args, **kwargs)
         if not op.endswith("_") and op not in NEVER:
-            self.dump.add(op, *before, result)
+            self.dump.add(f"Aten.{op}", *before, result if isinstance(result, (tuple, list)) else [result])
         return result
 
 

@@ -1,0 +1,102 @@
+"""The verdicts of `strict` on what PyTorch returned, as a table. Run by tests/long/against_torch.
+
+    python3 pytorch_verdicts.py FOLDER KNOWN
+
+FOLDER has native/ and float64/, each with dump.json and out/. KNOWN says which calls are accused with reason: lines of
+`API PRECISION REASON`, PRECISION being float32, float64 or both. Calls with 16-bit tensors are counted by themselves,
+because some of PyTorch's kernels round between their steps, and so are calls with an infinity, a NaN or a number next to the
+largest, where frameworks have conventions of their own. Exits 1 when a call of the others is accused that is not known.
+"""
+import collections
+import csv
+import json
+import pathlib
+import sys
+
+VERDICTS = ["pass", "warning", "error", "known", "SKIP"]
+
+
+def rows(folder, what):
+    """Rows of the CSV files of a run, without their titles."""
+    for file in sorted((folder / "out").glob(f"accuracy_checking_{what}_*.csv")):
+        with open(file, encoding="utf-8-sig", newline="") as text:
+            yield from list(csv.reader(text))[1:]
+
+
+def dtypes(value):
+    if isinstance(value, dict):
+        if value.get("type") == "torch.Tensor":
+            yield value["dtype"]
+        elif value.get("type") == "torch.dtype":
+            yield value["value"]
+        else:
+            for item in value.values():
+                yield from dtypes(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from dtypes(item)
+
+
+def is_extreme(value):
+    """Is there a tensor that holds an infinity, a NaN or what overflows when it is squared?"""
+    if isinstance(value, dict) and value.get("type") == "torch.Tensor":
+        ends = [value["Max"], value["Min"]]
+        largest = 1e154 if value["dtype"] in ("torch.float64", "torch.complex128") else 1e19
+        return any(e is not None and not abs(e) < largest for e in ends)
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return any(is_extreme(item) for item in items)
+
+
+def verdict_of(forward, backward):
+    states = [forward, backward]
+    return next((v for v in ("error", "warning", "pass") if v in states), "SKIP")
+
+
+def read_known(path):
+    """{(API, precision): reason}"""
+    known = {}
+    for line in pathlib.Path(path).read_text().splitlines():
+        if line and not line.startswith("#"):
+            api, precision, reason = line.split(None, 2)
+            for one in ("float32", "float64") if precision == "both" else (precision,):
+                known[api, one] = reason
+    return known
+
+
+def judge(folder, precision, known, table):
+    """Count the calls of a run; how many are accused that are not known."""
+    data = json.loads((folder / "dump.json").read_text())["data"]
+    messages = {}
+    for row in rows(folder, "details"):
+        if row[-2] == "error":
+            messages.setdefault(row[0].split(".forward.")[0].split(".backward.")[0], []).append(
+                f"{'.'.join(row[0].split('.')[-3:])} {row[2]} {row[3]}: " + " ".join(row[-1].split()))
+    accused = 0
+    for name, forward, backward, *_ in rows(folder, "result"):
+        of = set(dtypes(data[name + ".forward"]))
+        short = any(d in of for d in ("torch.float16", "torch.bfloat16"))
+        column = "16 bits" if short else "extreme" if is_extreme(data[name + ".forward"]) else precision
+        verdict = verdict_of(forward, backward)
+        api = name.rsplit(".", 1)[0]
+        if verdict == "error" and (api, precision) in known:
+            verdict = "known"
+        table[api.split(".")[0], column][verdict] += 1
+        if verdict == "error" and column == precision:
+            accused += 1
+            print(f"{precision} {name}: {' | '.join(messages.get(name, []))[:400]}")
+    return accused
+
+
+def main():
+    folder, known = pathlib.Path(sys.argv[1]), read_known(sys.argv[2])
+    table = collections.defaultdict(collections.Counter)
+    accused = judge(folder / "native", "float32", known, table) + judge(folder / "float64", "float64", known, table)
+    print(f"{'':24}" + "".join(f"{v:>9}" for v in VERDICTS))
+    for (group, column), counts in sorted(table.items()):
+        print(f"{group + ' ' + column:24}" + "".join(f"{counts[v]:9}" for v in VERDICTS))
+    print(f"{accused} calls accused that are not known")
+    return accused > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -58,18 +58,16 @@ static const struct option_row rows[] = {
 
 static const struct run_options defaults = RUN_OPTIONS_DEFAULTS;
 
-/* What is not typed is said: which interpreter and which worker `torch` means here. */
-static struct status announce_torch(const struct run_options *o)
+/* What is not typed is said: which interpreter and which worker `torch` means here. Looking for them takes long
+ * enough to be done once. */
+static struct status announce_torch(struct run_options *o, struct framework_backend *found,
+                                    struct arena *arena)
 {
-    struct arena arena = { 0 };
-    struct framework_backend found;
-
     if (!o->backend || !framework_backend_is_meant(o->backend)) return status_ok();
-    struct status status = framework_backend_find(&found, &arena, o->backend, o->file_policy);
-    if (!status.code)
-        (void)fprintf(stderr, "probe-ut: %s: %s runs %s\n", o->backend, found.python, found.worker);
-    arena_release(&arena);
-    return status;
+    TRY(framework_backend_find(found, arena, o->backend, o->file_policy));
+    (void)fprintf(stderr, "probe-ut: %s: %s runs %s\n", o->backend, found->python, found->worker);
+    o->backend_found = found;
+    return status_ok();
 }
 
 /* A directory of results stands for the newest complete run in it, which is named; of several dumps
@@ -103,9 +101,10 @@ static struct status run(int *exit_status, const void *options)
         return serve_by_config(exit_status, options);
     struct run_options resolved = *(const struct run_options *)options;
     struct arena arena = { 0 };
+    struct framework_backend found;
     resolved.warnings = warning_printer;
     if (resolved.nice) environment_give_way();
-    struct status status = announce_torch(&resolved);
+    struct status status = announce_torch(&resolved, &found, &arena);
     if (!status.code) status = run_dumps(exit_status, &resolved, &arena);
     /* After an interruption threads may still use what lies there; the process is about to end. */
     if (status.code != STATUS_INTERRUPTED) arena_release(&arena);

@@ -43,35 +43,51 @@ static size_t checker_count(const struct run_options *o, const struct device_cla
     return wanted < calls ? wanted : calls ? calls : 1;
 }
 
-static struct status open_device(struct device **out, const struct device_class *class,
-                                 const struct run_options *o, const char *backend, size_t number)
+static struct device_options options_of(const struct run_options *o, const char *backend)
 {
-    size_t n_ids = o->devices.count;
-    const struct device_options options = {
+    return (struct device_options){
         .backend = backend,
-        .device_id = n_ids ? (int)o->devices.items[number % n_ids] : 0,
+        .device_id = -1,
         .jit_compile = o->jit_compile,
         .case_timeout_s = o->case_timeout_s,
         .in_process = !strcmp(o->isolate, "none"),
         .file_policy = o->file_policy,
+        .framework = o->backend && !strcmp(o->backend, backend) ? o->backend_found : NULL,
         .is_api = api_name_is_known,
     };
-    return class->open(out, &options);
+}
+
+/* Open `wanted` devices. The backend may name the device; otherwise those of -d are dealt round. */
+static struct status open_each(struct checkers *all, const struct run_options *o, size_t wanted,
+                               struct arena *arena)
+{
+    struct device_options shared = options_of(o, all->backend);
+    size_t n_ids = o->devices.count;
+
+    if (all->class->find) TRY(all->class->find(&shared, arena));
+    for (; all->count < wanted; all->count++) {
+        struct device_options options = shared;
+        if (shared.device_id < 0)
+            options.device_id = n_ids ? (int)o->devices.items[all->count % n_ids] : 0;
+        TRY(all->class->open(&all->items[all->count].device, &options));
+    }
+    return status_ok();
 }
 
 static struct status open_devices(struct checkers *all, const struct run_options *o, size_t calls)
 {
     const struct device_class *class = all->class = device_find(all->backend);
+    struct arena arena = { 0 };
+
     if (!class) return status_error(STATUS_BAD_ARGUMENT, "there is no backend '%s'", all->backend);
     size_t wanted = checker_count(o, class, calls);
     all->items = memory_allocate_zeroed(wanted, sizeof *all->items);
     if (!all->items) return status_no_memory(wanted * sizeof *all->items);
-    for (; all->count < wanted; all->count++) {
-        struct checker *checker = &all->items[all->count];
-        TRY(open_device(&checker->device, class, o, all->backend, all->count));
-    }
-    for (size_t i = 0; class->ready && i < all->count; i++) TRY(class->ready(all->items[i].device));
-    return status_ok();
+    struct status status = open_each(all, o, wanted, &arena);
+    arena_release(&arena);
+    for (size_t i = 0; !status.code && class->ready && i < all->count; i++)
+        status = class->ready(all->items[i].device);
+    return status;
 }
 
 /* ---- memory ----------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 
 struct case_outcome;
 struct dump_slice;
+struct framework_backend;
 struct run_job;
 
 /* Who is told of every call when its rows are written, in the order of the rows. All zeros: nobody. */
@@ -37,9 +38,10 @@ struct run_options {
     const char *evidence; /* "failing": of what is not a pass; "all" or NULL: of every row */
     const char *columns;  /* "english"; "msprobe" or NULL: as the pre-check names them */
     bool jit_compile;
-    const char *config_path; /* or NULL */
-    const char *framework;   /* of -f; NULL: the dump's own */
-    const char *backend;     /* NULL: what the framework's pre-check tests */
+    const char *config_path;                       /* or NULL */
+    const char *framework;                         /* of -f; NULL: the dump's own */
+    const char *backend;                           /* NULL: what the framework's pre-check tests */
+    const struct framework_backend *backend_found; /* what `backend` means, when somebody looked */
     int64_t seed;
     int64_t runs;           /* of every call on the device; 0 is 1 */
     const char *inputs;     /* "random", "hard"; "recorded" or NULL: as the dump has them */

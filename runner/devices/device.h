@@ -10,6 +10,7 @@
 #include "formats/dump.h"
 
 struct device;
+struct framework_backend;
 
 struct device_options {
     const char
@@ -21,7 +22,8 @@ struct device_options {
     size_t
         memory_limit_bytes; /* private memory a kernel process may take; 0: half of the machine's */
     bool translated_calls;  /* a worker gets PyTorch's calls, not those of another framework */
-    struct file_policy file_policy; /* of the plugin's manifest */
+    struct file_policy file_policy;            /* of the plugin's manifest */
+    const struct framework_backend *framework; /* what `backend` means, when it was found already */
     /* Is this the bare name of an API? When not, *nearest is one. NULL: any name is taken. */
     bool (*is_api)(const char **nearest, struct arena *arena, const char *name);
 };
@@ -46,6 +48,12 @@ struct device_class {
     bool external;
     /* At most so many devices with one id; 0 = any number. */
     unsigned most_per_id;
+    /* Find what the devices of a run share, once: `options`, with no device id (-1) as yet, become those that
+     * each is opened with. NULL when there is nothing to find; open finds it too where nobody did.
+     *
+     *   arena  holds what the options point to until all devices are open
+     */
+    struct status (*find)(struct device_options *options, struct arena *arena);
     struct status (*open)(struct device **out, const struct device_options *options);
     /* Wait until the device can run calls. Called once, when all devices of a run are open, so
      * that they start side by side; NULL when open is enough. */

@@ -147,7 +147,12 @@ ALWAYS_INLINE bool KIND(fold_column)(struct pass *pass, struct chunk *chunk,
 ALWAYS_INLINE void KIND(prefetch_ahead)(const struct pass *pass, size_t start, size_t column,
                                         size_t got_bytes)
 {
-    enum { AHEAD = 2 * PASS_CHUNK, LINE = 64, SHARE = PASS_CHUNK / COLUMNS };
+    enum {
+        SIZE = CHUNK_SIZE(WIDE),
+        AHEAD = WIDE ? SIZE * 3 / 2 : SIZE,
+        LINE = 64,
+        SHARE = SIZE / COLUMNS
+    };
     size_t first = start + AHEAD + column * SHARE;
     const char *got = (const char *)pass->got + first * got_bytes;
 
@@ -169,7 +174,7 @@ ALWAYS_INLINE size_t KIND(fold_chunks)(struct pass *pass, size_t start, size_t c
     size_t done = 0;
 
     tallies_clear(&tallies);
-    for (size_t size; (size = chunk_size(count - done)); done += size) {
+    for (size_t size; (size = chunk_size(count - done, CHUNK_SIZE(WIDE))); done += size) {
         size_t first = start + done;
         struct chunk chunk;
         struct chunk_source from = { .got = elements(converted, pass, first, size),

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "runner/devices/worker/framework_backend.h"
+#include "support/dumps.h"
 #include "support/suite.h"
 #include "support/workspace.h"
 
@@ -103,6 +104,26 @@ START_TEST(the_first_interpreter_that_has_pytorch)
 }
 END_TEST
 
+/* A run asks each interpreter once, however many workers it starts: some are scripts that take a while. */
+START_TEST(a_run_looks_for_the_interpreter_once)
+{
+    char script[600];
+    write_many_calls(in(&w, "dump.json"), 4, 4);
+    python_in("bin", true);
+    snprintf(script, sizeof script, "#!/bin/sh\n[ \"$1\" = -c ] && echo asked >> '%s'\nexit 0\n",
+             in(&w, "asked"));
+    write_text(in(&w, "bin/python3"), script);
+    setenv("PATH", in(&w, "bin"), 1);
+    struct outcome o = run_program(&w, "-api_info", in(&w, "dump.json"), "-o", in(&w, ""), "-n",
+                                   "4", "--backend", "torch", NULL);
+    ck_assert_int_eq(o.status, 3); /* it is no worker */
+    outcome_free(&o);
+    char *asked = read_file(in(&w, "asked"), NULL);
+    ck_assert_str_eq(asked, "asked\n");
+    free(asked);
+}
+END_TEST
+
 /* Nobody can have slipped in another worker: the rules of input files hold for it. */
 START_TEST(a_worker_that_everybody_can_write)
 {
@@ -146,6 +167,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, devices_of_pytorch, 0, (int)(sizeof devices / sizeof *devices));
     tcase_add_test(tests, the_first_interpreter_that_has_pytorch);
+    tcase_add_test(tests, a_run_looks_for_the_interpreter_once);
     tcase_add_test(tests, a_worker_that_everybody_can_write);
     tcase_add_test(tests, doctor_says_what_it_found);
     suite_add_tcase(suite, tests);

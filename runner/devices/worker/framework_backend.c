@@ -248,6 +248,8 @@ struct status framework_backend_find(struct framework_backend *out, struct arena
 
 /* ---- the device ------------------------------------------------------------------------------- */
 
+static const char worker_prefix[] = "worker:";
+
 /* The text in single quotes, for worker_words. */
 static struct status quote(const char **out, struct arena *arena, const char *text)
 {
@@ -265,28 +267,31 @@ static struct status quote(const char **out, struct arena *arena, const char *te
     return status_ok();
 }
 
-static struct status open_found(struct device **out, struct arena *arena,
-                                const struct device_options *options)
+/* The options of a worker that runs the framework. Looking for the interpreter starts each that there may be. */
+static struct status find_shared(struct device_options *options, struct arena *arena)
 {
     struct framework_backend found;
-    struct device_options worker = *options;
     const char *python, *script;
 
-    TRY(framework_backend_find(&found, arena, options->backend, options->file_policy));
+    if (options->framework) found = *options->framework;
+    else TRY(framework_backend_find(&found, arena, options->backend, options->file_policy));
     TRY(quote(&python, arena, found.python));
     TRY(quote(&script, arena, found.worker));
-    worker.backend = arena_format(arena, "worker:%s %s%s%s", python, script,
-                                  found.kind ? " --device " : "", found.kind ? found.kind : "");
-    if (!worker.backend) return status_no_memory(0);
-    if (found.device_id >= 0) worker.device_id = found.device_id;
-    worker.translated_calls = !found.recorded_calls;
-    return device_worker.open(out, &worker);
+    options->backend = arena_format(arena, "%s%s %s%s%s", worker_prefix, python, script,
+                                    found.kind ? " --device " : "", found.kind ? found.kind : "");
+    if (!options->backend) return status_no_memory(0);
+    if (found.device_id >= 0) options->device_id = found.device_id;
+    options->translated_calls = !found.recorded_calls;
+    return status_ok();
 }
 
 static struct status framework_open(struct device **out, const struct device_options *options)
 {
     struct arena arena = { 0 };
-    struct status status = open_found(out, &arena, options);
+    struct device_options found = *options;
+    struct status status = status_ok();
+    if (framework_backend_is_meant(options->backend)) status = find_shared(&found, &arena);
+    if (!status.code) status = device_worker.open(out, &found);
     arena_release(&arena);
     return status;
 }
@@ -299,6 +304,7 @@ const struct device_class device_framework = {
     .alter_inputs = true,
     .external = true,
     .most_per_id = 8,
+    .find = find_shared,
     .open = framework_open,
     .ready = framework_ready,
 };

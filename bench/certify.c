@@ -206,22 +206,64 @@ static struct status take_real(struct reference *r, struct tape *tape, struct no
 }
 
 /* The elements of a deferred node, which stays as it is: in arrays that only the reference has. */
-static struct status take_deferred(struct reference *r, const struct node *node,
+static struct status take_deferred(struct reference *r, struct tape *tape, const struct node *node,
                                    struct arena *arena)
 {
-    const double *error = NULL;
     bool bounded = node->deferral->bounded;
     r->hi = arena_allocate_array(arena, r->n, sizeof *r->hi);
     r->error = bounded ? arena_allocate_array(arena, r->n, sizeof *r->error) : NULL;
     if (!r->hi || (bounded && !r->error)) return status_no_memory(r->n * 2 * sizeof *r->hi);
-    if (bounded) {
-        (void)node_bounded_block(&error, node, 0, r->n, r->hi, r->error);
-        return status_ok();
-    }
-    (void)node_block(node, 0, r->n, r->hi);
+    node_make_elements(tape, node, r->hi, r->error);
+    if (bounded) return status_ok();
     r->relative = node->relative;
     r->absolute = node->absolute;
     return status_ok();
+}
+
+/* The bounds of stored elements as one for the tensor: relative but for the least. */
+enum { LANES = 8 };
+struct widest {
+    double relative[LANES], absolute[LANES];
+    unsigned open[LANES]; /* elements that are not certified at first sight */
+};
+
+/* n is a multiple of LANES, or the rest of a tensor. */
+VECTORIZED static void widen(struct widest *w, double relative, double least,
+                             const double *restrict value, const double *restrict error, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES)
+        for (size_t k = 0; k < LANES && i + k < n; k++) {
+            double e = error[i + k], magnitude = fabs(value[i + k]);
+            double quotient = e <= least ? 0 : e / magnitude, rest = e <= least ? e : 0;
+            w->relative[k] = quotient > w->relative[k] ? quotient : w->relative[k];
+            w->absolute[k] = rest > w->absolute[k] ? rest : w->absolute[k];
+            w->open[k] += (e > relative * magnitude) & (e > least);
+        }
+}
+
+/* Elements whose bounds are made when they are read: where all are certified their bounds need no array. */
+static bool take_stored(struct reference *r, const struct node *node)
+{
+    enum { BLOCK = 512 };
+    double bounds[BLOCK], *values = node_stored_values(node), relative = 0, absolute = 0;
+    const struct certificate c = certificate_of(r->dtype);
+    struct widest w = { { 0 }, { 0 }, { 0 } };
+    if (!values) return false;
+    for (size_t start = 0; start < r->n; start += BLOCK) {
+        size_t count = r->n - start < BLOCK ? r->n - start : BLOCK;
+        const double *error;
+        const double *value = node_bounded_block(&error, node, start, count, NULL, bounds);
+        widen(&w, c.relative, c.least, value, error, count);
+    }
+    for (int k = 0; k < LANES; k++) {
+        if (w.open[k]) return false;
+        relative = fmax(relative, w.relative[k]);
+        absolute = fmax(absolute, w.absolute[k]);
+    }
+    r->hi = values;
+    r->relative = fmin(relative * (1 + 0x1p-50), c.relative);
+    r->absolute = absolute;
+    return true;
 }
 
 struct status reference_over(struct reference *out, struct tape *tape, struct node *node,
@@ -235,9 +277,9 @@ struct status reference_over(struct reference *out, struct tape *tape, struct no
     memcpy(r.shape, node->shape, sizeof r.shape);
     if (!node->integer) {
         bool fresh = !complex_valued && node_is_unread(node);
-        TRY(complex_valued ? take_complex(&r, tape, node, arena)
-            : fresh        ? take_deferred(&r, node, arena)
-                           : take_real(&r, tape, node));
+        if (complex_valued) TRY(take_complex(&r, tape, node, arena));
+        else if (fresh) TRY(take_deferred(&r, tape, node, arena));
+        else if (!take_stored(&r, node)) TRY(take_real(&r, tape, node));
         struct refine_context *context = arena_allocate_zeroed(arena, 1, sizeof *context);
         if (!context) return status_no_memory(0);
         context->re = node;

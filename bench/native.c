@@ -7,15 +7,22 @@
 #include "core/memory.h"
 
 /* A node's values as dense elements of `dtype`. */
-static void by_blocks(char *out, const struct node *node, enum dtype dtype)
+struct converted {
+    char *out;
+    const struct node *node;
+    enum dtype dtype;
+};
+
+static void convert_some(void *context, size_t first, size_t n)
 {
     enum { BLOCK = 512 };
+    const struct converted *c = context;
     double buffer[BLOCK];
-    size_t width = dtype_info(dtype)->bytes;
-    for (size_t start = 0; start < node->n; start += BLOCK) {
-        size_t count = node->n - start < BLOCK ? node->n - start : BLOCK;
-        dtype_from_double(out + start * width, dtype, node_block(node, start, count, buffer),
-                          count);
+    size_t width = dtype_info(c->dtype)->bytes;
+    for (size_t start = first; start < first + n; start += BLOCK) {
+        size_t count = first + n - start < BLOCK ? first + n - start : BLOCK;
+        dtype_from_double(c->out + start * width, c->dtype,
+                          node_block(c->node, start, count, buffer), count);
     }
 }
 
@@ -25,20 +32,19 @@ static struct status to_elements(void *out, struct tape *tape, struct node *node
         dtype_from_int64(out, dtype, node->integer, node->n);
         return status_ok();
     }
-    if (node_is_deferred(node) && !dtype_is_complex(dtype)) {
-        by_blocks(out, node, dtype);
+    if (!dtype_is_complex(dtype)) {
+        struct converted converted = { out, node, dtype };
+        if (!tape_failed(tape)) parallel_elements(tape->help, node->n, convert_some, &converted);
         return tape->status;
     }
     const double *re = node_values(tape, node);
-    if (dtype_is_complex(dtype)) {
-        const double *im = node->imaginary ? node_values(tape, node->imaginary) : NULL;
-        size_t width = dtype_info(dtype)->bytes;
-        if (tape_failed(tape)) return tape->status;
-        for (size_t i = 0; i < node->n; i++) {
-            double pair[2] = { re[i], im ? im[i] : 0 };
-            dtype_from_double((char *)out + i * width, dtype, pair, 1);
-        }
-    } else if (!tape_failed(tape)) dtype_from_double(out, dtype, re, node->n);
+    const double *im = node->imaginary ? node_values(tape, node->imaginary) : NULL;
+    size_t width = dtype_info(dtype)->bytes;
+    if (tape_failed(tape)) return tape->status;
+    for (size_t i = 0; i < node->n; i++) {
+        double pair[2] = { re[i], im ? im[i] : 0 };
+        dtype_from_double((char *)out + i * width, dtype, pair, 1);
+    }
     return tape->status;
 }
 

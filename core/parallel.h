@@ -70,10 +70,14 @@ struct parallel {
 /* Do all parts, each once, in any order and several at a time.
  *
  *   help     or NULL: nobody helps
- *   arena    of the caller, for its own scratch
+ *   arena    of the caller, for its own scratch; NULL where there is none
  *   errors   STATUS_NO_MEMORY for the scratch, with nothing done; the failure of the first part that fails, and then
  *            not all parts behind it were done: the same failure for any number of threads
  */
 struct status parallel_run(struct help *help, struct arena *arena, const struct parallel *work);
+
+/* Elements 0 .. n - 1, some thousands in each part: `some` does `count` of them from `start` on. */
+void parallel_elements(struct help *help, size_t n,
+                       void (*some)(void *context, size_t start, size_t count), void *context);
 
 #endif

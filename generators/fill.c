@@ -91,21 +91,36 @@ static void draw_words(const struct lanes *lanes, uint32_t *words, uint64_t key,
     lanes->philox(words, key, stream, first / PHILOX_WORDS, blocks);
 }
 
-static void fill_floats(struct tensor *out, size_t n, const struct range *range, uint64_t key)
+/* Floats of a tensor. */
+struct drawn {
+    struct tensor *out;
+    const struct lanes *lanes;
+    struct interval interval;
+    uint64_t key;
+};
+
+static void draw_floats(void *context, size_t first, size_t n)
 {
-    const struct lanes *lanes = lanes_best();
-    const struct interval interval = interval_between(range->lo, range->hi);
-    const size_t bytes = dtype_info(out->dtype)->bytes;
-    const size_t words_each = out->dtype == DT_F64 ? 2 : 1;
+    const struct drawn *d = context;
+    struct tensor *out = d->out;
+    const size_t bytes = dtype_info(out->dtype)->bytes, words_each = out->dtype == DT_F64 ? 2 : 1;
     uint32_t words[2 * CHUNK];
     double values[CHUNK];
 
-    for (size_t i = 0; i < n; i += CHUNK) {
-        size_t count = n - i < CHUNK ? n - i : CHUNK;
-        draw_words(lanes, words, key, STREAM_VALUE, words_each * i, words_each * count);
-        (words_each == 2 ? lanes->fine_reals : lanes->reals)(values, words, count, &interval);
-        lanes->encode((unsigned char *)out->data + i * bytes, out->dtype, values, count);
+    for (size_t i = first; i < first + n; i += CHUNK) {
+        size_t count = first + n - i < CHUNK ? first + n - i : CHUNK;
+        draw_words(d->lanes, words, d->key, STREAM_VALUE, words_each * i, words_each * count);
+        (words_each == 2 ? d->lanes->fine_reals : d->lanes->reals)(values, words, count,
+                                                                   &d->interval);
+        d->lanes->encode((unsigned char *)out->data + i * bytes, out->dtype, values, count);
     }
+}
+
+static void fill_floats(struct tensor *out, size_t n, const struct range *range, uint64_t key,
+                        struct help *help)
+{
+    struct drawn drawn = { out, lanes_best(), interval_between(range->lo, range->hi), key };
+    parallel_elements(help, n, draw_floats, &drawn);
 }
 
 /* clang-format off */
@@ -216,7 +231,7 @@ static void pin(struct tensor *out, size_t n, const struct range *range)
     if (n > 1 || !range->has_first) put_real(out, n - 1, range->has_last ? range->last : range->hi);
 }
 
-void fill_tensor(struct tensor *out, const struct range *range, uint64_t key)
+void fill_tensor(struct tensor *out, const struct range *range, uint64_t key, struct help *help)
 {
     size_t n = tensor_elements(out);
 
@@ -226,7 +241,7 @@ void fill_tensor(struct tensor *out, const struct range *range, uint64_t key)
         return;
     }
     switch (dtype_info(out->dtype)->kind) {
-    case KIND_FLOAT: fill_floats(out, n, range, key); break;
+    case KIND_FLOAT: fill_floats(out, n, range, key, help); break;
     case KIND_COMPLEX: fill_complex(out, n, range, key); break;
     default: fill_integers(out, n, range, key); break;
     }

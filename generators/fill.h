@@ -14,6 +14,7 @@
 #ifndef PROBE_GENERATORS_FILL_H
 #define PROBE_GENERATORS_FILL_H
 
+#include "core/parallel.h"
 #include "core/tensor.h"
 #include "generators/range.h"
 
@@ -26,8 +27,8 @@ uint64_t fill_key(uint64_t seed, const char *full_name, const char *path);
 /* A key of its own for part `i` of what belongs to `key`. */
 uint64_t fill_key_derive(uint64_t key, uint64_t i);
 
-/* Set all elements of a dense tensor, placed values included. */
-void fill_tensor(struct tensor *out, const struct range *range, uint64_t key);
+/* Set all elements of a dense tensor, placed values included. `help`: who draws some of them, or NULL. */
+void fill_tensor(struct tensor *out, const struct range *range, uint64_t key, struct help *help);
 
 /* A pseudo-random permutation of 0 ... size - 1, as a function: no table, any size. */
 struct shuffle {

@@ -104,7 +104,7 @@ static struct status draw(struct generation *generation, struct input *input, st
     TRY(range_of_record(&input->range, record, dtype, tensor_elements(tensor)));
     input->key = fill_key(generation->options->seed, generation->drawn_as, input->path);
     input->generated = true;
-    fill_tensor(tensor, &input->range, input->key);
+    fill_tensor(tensor, &input->range, input->key, generation->api_case->help);
     if (generation->options->source >= INPUTS_HARD) hard_fill(tensor, &input->range, input->key);
     if (input->range.guessed)
         generation_note(generation,

@@ -77,7 +77,7 @@ struct input *generation_input(const struct generation *generation, const struct
 void generation_refill(struct input *input, const struct range *range)
 {
     input->range = *range;
-    fill_tensor(input->value->tensor.tensor, range, input->key);
+    fill_tensor(input->value->tensor.tensor, range, input->key, NULL);
 }
 
 void generation_set_integers(struct input *input, const int64_t *values)

@@ -284,7 +284,7 @@ bool dots_open(const struct dot_matrix *c)
     for (size_t i = 0; i < c->a.lines; i++)
         for (size_t j = 0; j < c->b.lines; j++)
             if (!certificate_passes(&certificate, c->value[i * c->step + j],
-                                    c->error[i * c->step + j]))
+                                    c->error[i * c->error_step + j]))
                 return true;
     return false;
 }
@@ -321,11 +321,19 @@ static double extracted_deeply(double *hi, double *lo, const struct dots *d, siz
     return dot_extracted_deeply(hi, lo, &d->dot, x, y, d->a.scale[i] * d->b.scale[j]);
 }
 
+static bool passes(const struct dot_matrix *c, const struct certificate *certificate, double value,
+                   double error)
+{
+    return c->quick ? certificate_passes_quickly(certificate, value, error)
+                    : certificate_passes(certificate, value, error);
+}
+
 static void recompute(const struct dots *d, const struct certificate *certificate, size_t i,
                       size_t j)
 {
-    double *value = &d->c->value[i * d->c->step + j], *error = &d->c->error[i * d->c->step + j];
-    if (certificate_passes(certificate, *value, *error)) return;
+    double *value = &d->c->value[i * d->c->step + j],
+           *error = &d->c->error[i * d->c->error_step + j];
+    if (passes(d->c, certificate, *value, *error)) return;
     double hi, lo, bound = extracted(&hi, &lo, d, i, j);
     for (int attempt = 0; attempt < 2; attempt++) {
         double sum = hi + lo, z = sum - hi;
@@ -334,7 +342,7 @@ static void recompute(const struct dots *d, const struct certificate *certificat
             *value = sum;
             *error = total;
         }
-        if (attempt || certificate_passes(certificate, *value, *error)) return;
+        if (attempt || passes(d->c, certificate, *value, *error)) return;
         bound = extracted_deeply(&hi, &lo, d, i, j);
     }
 }
@@ -367,9 +375,9 @@ void dots_recompute(const struct dot_matrix *c, const struct dot_lines *a,
             size_t width = n - column < WIDTH ? n - column : WIDTH;
             uint64_t open[ROWS], any = 0;
             for (size_t i = 0; i < height; i++) {
-                size_t at = (row + i) * c->step + column;
-                open[i] = open_bits(c->value + at, c->error + at, width, certificate.relative,
-                                    certificate.least);
+                open[i] = open_bits(c->value + (row + i) * c->step + column,
+                                    c->error + (row + i) * c->error_step + column, width,
+                                    certificate.relative, certificate.least);
                 any |= open[i];
             }
             for (size_t j = 0; j < WIDTH && any >> j; j += COLUMNS)

@@ -54,15 +54,16 @@ struct factor {
 /* `count` of the lines, from line `first` on. */
 struct factor factor_lines(const struct factor *f, size_t first, size_t count);
 
-/* The product C of two factors, lines of `k` terms each: the a.lines x b.lines matrix `value` with its bounds, rows
- * `step` elements apart, tested in `dtype`. Products that are exact are those of factors that floats can hold. */
+/* The product C of two factors, lines of `k` terms each: the a.lines x b.lines matrix `value`, rows `step` elements
+ * apart, with its bounds, rows `error_step` apart, tested in `dtype`. Products that are exact are those of factors that floats can hold. */
 struct dot_matrix {
     double *value, *error;
-    size_t step;
+    size_t step, error_step;
     struct factor a, b;
     size_t k;
     enum dtype dtype;
     bool exact_products;
+    bool quick; /* open is what the quick form of the certificate does not pass */
 };
 
 /* Is some bound more than 2^-10 ulp of the dtype? Never for float64, whose elements no double

@@ -10,7 +10,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 
 enum {
     MOST_LINES = 4096,       /* rows or columns of a tile whose other side is short */
-    ALIGNED = 16,            /* rows and columns of a tile are a multiple */
+    ALIGNED = 64,            /* rows and columns of a tile are a multiple */
     LEAST_PRODUCTS = 1 << 22 /* multiplications of a part */
 };
 static const double most_products = 0x1p31; /* of a part: some 50 ms */

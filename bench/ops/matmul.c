@@ -26,6 +26,7 @@ static void matmul(struct call *call)
                           "%s takes tensors of %d and %d dimensions", call->api_case->api, ra, rb))
             return;
     }
+    tape_defer(call->tape);
     call_return(call, compose_matmul(call->tape, a, b));
 }
 
@@ -128,6 +129,7 @@ static void linear(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight");
     struct node *b = call_optional_tensor(call, "bias");
+    tape_defer(call->tape);
     call_return(call, compose_linear(call->tape, x, w, b));
 }
 

@@ -574,7 +574,8 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
     if (tape_failed(tape)) return tape_failure(tape);
     bool bounded = tape_is_reference(tape) &&
                    choose_bounds(node, c, tape, operands[0], operands[1]);
-    node_evaluate(tape, node, (struct deferral){ binary_elements, c, cost_of(c), bounded }, defers);
+    node_evaluate(tape, node, (struct deferral){ binary_elements, c, cost_of(c), bounded, NULL },
+                  defers);
     return tape_failed(tape) ? tape_failure(tape) : node;
 }
 

@@ -182,24 +182,21 @@ static void take_norms(struct tape *tape, struct operand *x, bool known)
                                             .context = x });
 }
 
-/* ---- products ------------------------------------------------------------------------------- */
+/* ---- bounds that are made when they are read ------------------------------------------------- */
 
-/* All products and what becomes of them. What the bound of C_ij is made of: gamma |a_i| |b_j|, and from the operands'
- * errors spread (|Ea_i| |b_j| + (|a_i| + |Ea_i|) |Eb_j|). */
-struct certified {
-    const struct matmul *p;
-    struct node *node;
-    struct operand a, b;
-    struct tiles tiles;
-    double gamma, spread, tiny;
+/* The bounds of products of exact operands follow from the norms of the lines, but for the elements that were
+ * recomputed: those are certified, and the least bound that every certified element of a dtype has is bound enough for them.
+ * So a bit for each element, where it would take eight bytes, is all there is to keep.
+ *
+ * Words of bits are of one row and, as tiles begin at multiples of 64 columns, of one tile. */
+struct bound_marks {
+    size_t m, n, words; /* of a product; words of a row */
+    const double *rows, *columns;
+    size_t row_step, column_step; /* from the norms of one product to those of the next */
+    double gamma, tiny;
     struct certificate certificate;
-    bool recomputes, exact_products;
-    bool *finite;            /* are the operands of a product? */
-    const double *x, *y;     /* the operands as a whole, where some are not */
-    bool multiplies, bounds; /* what is done now */
-    bool typical;            /* the model of the root mean square: not gamma, but */
-    struct typical products;
-    double unit;
+    double *values;
+    uint64_t *recomputed;
 };
 
 /* Bounds of a row of products of exact operands: factor * |b_j|, 0 for values that are not finite.
@@ -219,8 +216,83 @@ VECTORIZED static size_t exact_row_bounds(double *restrict error, const double *
     return open;
 }
 
+/* Elements first .. first + count - 1 of a row. */
+static void marked_row_bounds(double *error, const struct bound_marks *b, size_t row, size_t first,
+                              size_t count)
+{
+    size_t product = row / b->m;
+    const double *value = b->values + row * b->n + first;
+    const uint64_t *words = b->recomputed + row * b->words;
+    double norm = b->rows[product * b->row_step + row % b->m];
+    (void)exact_row_bounds(error, value, b->columns + product * b->column_step + first,
+                           b->gamma * norm * (1 + 0x1p-40), b->tiny, &b->certificate, count);
+    for (size_t word = first / 64; word * 64 < first + count; word++)
+        for (uint64_t bits = words[word]; bits; bits &= bits - 1) {
+            size_t j = word * 64 + (size_t)__builtin_ctzll(bits);
+            if (j < first || j >= first + count) continue;
+            double magnitude = fabs(value[j - first]);
+            error[j - first] = fmax(b->certificate.relative * magnitude, b->certificate.least);
+        }
+}
+
+static void marked_elements(const struct node *node, size_t start, size_t count, double *value,
+                            double *error)
+{
+    const struct bound_marks *b = node->deferral->context;
+    if (value != b->values + start) memcpy(value, b->values + start, count * sizeof *value);
+    for (size_t at = start; error && at < start + count;) {
+        size_t first = at % b->n, left = start + count - at;
+        size_t length = b->n - first < left ? b->n - first : left;
+        marked_row_bounds(error + at - start, b, at / b->n, first, length);
+        at += length;
+    }
+}
+
+/* Bits of the elements that are not certified at first sight. */
+static void mark_open(uint64_t *words, const double *value, const double *error, size_t n,
+                      const struct certificate *certificate)
+{
+    for (size_t j = 0; j < n; j++)
+        if (!certificate_passes_quickly(certificate, value[j], error[j]))
+            words[j / 64] |= (uint64_t)1 << j % 64;
+}
+
+static void unmark_open(uint64_t *words, const double *value, const double *error, size_t n,
+                        const struct certificate *certificate)
+{
+    for (size_t word = 0; word * 64 < n; word++)
+        for (uint64_t bits = words[word]; bits; bits &= bits - 1) {
+            size_t j = word * 64 + (size_t)__builtin_ctzll(bits);
+            if (!certificate_passes_quickly(certificate, value[j], error[j]))
+                words[word] &= ~((uint64_t)1 << j % 64);
+        }
+}
+
+/* ---- products ------------------------------------------------------------------------------- */
+
+/* All products and what becomes of them. What the bound of C_ij is made of: gamma |a_i| |b_j|, and from the operands'
+ * errors spread (|Ea_i| |b_j| + (|a_i| + |Ea_i|) |Eb_j|). */
+struct certified {
+    const struct matmul *p;
+    struct node *node;
+    struct operand a, b;
+    struct tiles tiles;
+    double gamma, spread, tiny;
+    struct certificate certificate;
+    bool recomputes, exact_products;
+    bool *finite;        /* are the operands of a product? */
+    const double *x, *y; /* the operands as a whole, where some are not */
+    struct bound_marks
+        *marks; /* where bounds are made when they are read; else NULL: the node's array */
+    bool multiplies, bounds; /* what is done now */
+    bool typical;            /* the model of the root mean square: not gamma, but */
+    struct typical products;
+    double unit;
+};
+
 /* Bounds of row i of a tile when an operand is inexact or in the model of typical errors. */
-static void carried_row_bounds(const struct certified *c, const struct tile *t, size_t i)
+static void carried_row_bounds(double *error, const struct certified *c, const struct tile *t,
+                               size_t i)
 {
     const struct operand *a = &c->a, *b = &c->b;
     size_t row = t->first_row + i, at = (t->product * c->p->m + row) * c->p->n + t->first_column;
@@ -237,32 +309,53 @@ static void carried_row_bounds(const struct certified *c, const struct tile *t, 
                     c->tiny;
         if (ea > 0) bound += c->spread * ea * column[j];
         if (column_error) bound += c->spread * (ra + ea) * column_error[j];
-        c->node->error[at + j] = tidy_bound(bound * (1 + 0x1p-40), value);
+        error[j] = tidy_bound(bound * (1 + 0x1p-40), value);
     }
 }
 
-/* Bounds of a tile. Returns how many elements of a product of exact operands are not certified at first sight. */
-static size_t bound_tile(const struct certified *c, const struct tile *t)
+/* The bounds of a tile, rows `step` apart. */
+struct tile_bounds {
+    double *error;
+    size_t step;
+};
+
+/* Set them. Returns how many elements of a product of exact operands are not certified at first sight. */
+static size_t bound_tile(const struct tile_bounds *bounds, const struct certified *c,
+                         const struct tile *t)
 {
     const double *rows = norms_of_product(&c->a, c->a.norms, t->product) + t->first_row;
     const double *columns = norms_of_product(&c->b, c->b.norms, t->product) + t->first_column;
     size_t open = 0;
     for (size_t i = 0; i < t->rows; i++) {
         size_t at = (t->product * c->p->m + t->first_row + i) * c->p->n + t->first_column;
+        double *error = bounds->error + i * bounds->step;
         if (c->a.exact && c->b.exact && !c->typical)
-            open += exact_row_bounds(c->node->error + at, c->node->value + at, columns,
+            open += exact_row_bounds(error, c->node->value + at, columns,
                                      c->gamma * rows[i] * (1 + 0x1p-40), c->tiny * 2,
                                      &c->certificate, t->columns);
-        else carried_row_bounds(c, t, i);
+        else carried_row_bounds(error, c, t, i);
     }
     return open;
+}
+
+/* Which elements of a tile are open, before they are recomputed, and which of these are still. */
+static void mark_tile(const struct tile_bounds *bounds, const struct certified *c,
+                      const struct tile *t, bool before)
+{
+    for (size_t i = 0; i < t->rows; i++) {
+        size_t row = t->product * c->p->m + t->first_row + i;
+        uint64_t *words = c->marks->recomputed + row * c->marks->words + t->first_column / 64;
+        (before ? mark_open : unmark_open)(words, c->node->value + row * c->p->n + t->first_column,
+                                           bounds->error + i * bounds->step, t->columns,
+                                           &c->certificate);
+    }
 }
 
 /* ---- recomputing ---------------------------------------------------------------------------- */
 
 /* Columns that are bounded and recomputed together, while they are in a cache; and as many lines of a factor as are
  * prepared at a time, of so many bytes. */
-enum { COLUMNS_AT_ONCE = 256, BYTES_AT_ONCE = 8 << 20, LEAST_LINES = 32 };
+enum { COLUMNS_AT_ONCE = 256, BYTES_AT_ONCE = 4 << 20, LEAST_LINES = 64 };
 
 static size_t lines_at_once(const struct certified *c, size_t lines)
 {
@@ -273,7 +366,8 @@ static size_t lines_at_once(const struct certified *c, size_t lines)
 
 static size_t columns_at_once(const struct certified *c, size_t columns)
 {
-    return lines_at_once(c, columns < COLUMNS_AT_ONCE ? columns : COLUMNS_AT_ONCE);
+    size_t some = lines_at_once(c, columns < COLUMNS_AT_ONCE ? columns : COLUMNS_AT_ONCE);
+    return some < columns ? some / 64 * 64 : some; /* bits of bound_marks */
 }
 
 static struct factor lines_of(const struct operand *x, size_t product, size_t first, size_t count)
@@ -310,8 +404,8 @@ static size_t recompute_scratch(const struct certified *c, const struct tile *t)
 }
 
 /* What is open in some columns of a tile. */
-static void recompute_tile(const struct certified *c, const struct tile *t,
-                           struct tile_lines *lines)
+static void recompute_tile(const struct tile_bounds *bounds, const struct certified *c,
+                           const struct tile *t, struct tile_lines *lines)
 {
     const size_t k = c->p->k, most = lines_at_once(c, t->rows);
     struct factor b = lines_of(&c->b, t->product, t->first_column, t->columns);
@@ -324,25 +418,49 @@ static void recompute_tile(const struct certified *c, const struct tile *t,
             lines->a = dot_lines_prepare(lines->scratch_a, &a, k, c->exact_products);
         lines->rows = rows;
         lines->first_row = first;
-        const struct dot_matrix dots = {
-            c->node->value + at,  c->node->error + at, c->p->n, a, b, k,
-            c->certificate.dtype, c->exact_products
-        };
+        const struct dot_matrix dots = { .value = c->node->value + at,
+                                         .error = bounds->error + i * bounds->step,
+                                         .step = c->p->n,
+                                         .error_step = bounds->step,
+                                         .a = a,
+                                         .b = b,
+                                         .k = k,
+                                         .dtype = c->certificate.dtype,
+                                         .exact_products = c->exact_products,
+                                         .quick = c->marks != NULL };
         dots_recompute(&dots, &lines->a, &lines->b, lines->wide);
     }
+}
+
+/* Where the bounds of some columns of a tile go: to the node, or, where they are made anew when they are read, to
+ * `room`. */
+static struct tile_bounds bounds_of(const struct certified *c, const struct tile *t, double *room)
+{
+    size_t at = (t->product * c->p->m + t->first_row) * c->p->n + t->first_column;
+    if (c->marks) return (struct tile_bounds){ room, t->columns };
+    return (struct tile_bounds){ c->node->error + at, c->p->n };
+}
+
+static size_t bounds_scratch(const struct certified *c, const struct tile *t)
+{
+    return c->marks ? t->rows * columns_at_once(c, t->columns) : 0;
 }
 
 /* Bounds of a tile, and dot products in more precision of what they leave open. */
 static void certify_tile(const struct certified *c, const struct tile *t, double *scratch)
 {
-    struct tile_lines lines = lines_open(c, t, scratch);
+    struct tile_lines lines = lines_open(c, t, scratch + bounds_scratch(c, t));
     size_t step = columns_at_once(c, t->columns);
     for (size_t j = 0; j < t->columns; j += step) {
         struct tile some = *t;
         some.first_column += j;
         some.columns = t->columns - j < step ? t->columns - j : step;
-        size_t open = bound_tile(c, &some);
-        if (open && c->recomputes && c->finite[t->product]) recompute_tile(c, &some, &lines);
+        struct tile_bounds bounds = bounds_of(c, &some, scratch);
+        size_t open = bound_tile(&bounds, c, &some);
+        if (!open || !c->recomputes || !c->finite[t->product]) continue;
+        if (c->marks) mark_tile(&bounds, c, &some, true);
+        recompute_tile(&bounds, c, &some, &lines);
+        if (c->marks) mark_tile(&bounds, c, &some, false);
     }
 }
 
@@ -384,7 +502,8 @@ static void do_tiles(struct tape *tape, struct certified *c, bool multiplies, bo
 {
     struct tile first = tile_at(&c->tiles, 0, 0);
     struct panels panels = panels_of(c, &first);
-    size_t room = panels_scratch(&panels), more = recompute_scratch(c, &first);
+    size_t room = panels_scratch(&panels),
+           more = bounds_scratch(c, &first) + recompute_scratch(c, &first);
     if (bounds && more > room) room = more;
     c->multiplies = multiplies;
     c->bounds = bounds;
@@ -451,6 +570,61 @@ static void find_finite(struct tape *tape, struct certified *c, struct node *a, 
         c->finite[t] = is_finite(&c->a, c->x, t) && is_finite(&c->b, c->y, t);
 }
 
+/* Are the bounds to be made when they are read? Those of large products of exact, finite operands that recomputing
+ * certifies, in evaluations that read what they have computed by blocks. */
+static bool leaves_bounds(struct tape *tape, const struct certified *c)
+{
+    for (size_t t = 0; t < c->p->batch; t++)
+        if (!c->finite[t]) return false;
+    return tape->arithmetic == BENCH_REFERENCE && c->recomputes && c->a.exact && c->b.exact &&
+           tape_may_defer(tape, c->node->n, 1, 0, NULL);
+}
+
+static struct bound_marks *marks_open(struct tape *tape, const struct certified *c)
+{
+    struct bound_marks *marks = tape_allocate(tape, 1, sizeof *marks);
+    size_t rows = c->p->batch * c->p->m, words = (c->p->n - 1) / 64 + 1;
+    if (!marks) return NULL;
+    *marks = (struct bound_marks){
+        .m = c->p->m,
+        .n = c->p->n,
+        .words = words,
+        .rows = c->a.norms,
+        .columns = c->b.norms,
+        .row_step = c->a.matrices == 1 ? 0 : c->p->m,
+        .column_step = c->b.matrices == 1 ? 0 : c->p->n,
+        .gamma = c->gamma,
+        .tiny = c->tiny * 2,
+        .certificate = c->certificate,
+        .values = c->node->value,
+        .recomputed = tape_allocate(tape, rows * words, sizeof *marks->recomputed),
+    };
+    if (!marks->recomputed) return NULL;
+    memset(marks->recomputed, 0, rows * words * sizeof *marks->recomputed);
+    return marks;
+}
+
+/* The values are there, the bounds are left. */
+static void leave_bounds(struct tape *tape, struct certified *c)
+{
+    c->marks = marks_open(tape, c);
+    if (!c->marks) return;
+    do_tiles(tape, c, true, true);
+    c->node->value = NULL;
+    node_evaluate(tape, c->node,
+                  (struct deferral){ marked_elements, c->marks, 1, true, c->marks->values }, true);
+}
+
+static void take_bounds(struct tape *tape, struct certified *c, const struct node *a,
+                        const struct node *b, bool known)
+{
+    if (!node_need_errors(tape, c->node)) return;
+    if (!known || !c->typical) do_tiles(tape, c, !known, !c->typical);
+    if (!c->typical || tape_failed(tape)) return;
+    look_at_products(&c->products, tape, c->node, a, b, c->p);
+    do_tiles(tape, c, false, true);
+}
+
 static bool is_alike(const void *a, const void *b)
 {
     const struct matmul *p = a, *q = b;
@@ -463,7 +637,7 @@ static bool take_known(struct tape *tape, struct node *node, struct matmul *p)
 {
     const struct node *known = known_values_find(tape, node, is_alike);
     if (!known) return false;
-    node->value = known->value;
+    node->value = known->value ? known->value : node_stored_values(known);
     p->norms = ((const struct matmul *)known->parameters)->norms;
     return true;
 }
@@ -484,21 +658,13 @@ void matmul_certify(struct tape *tape, struct node *node, struct node *a, struct
         (void)node_values(tape, a), (void)node_values(tape, b);
     bool known = tape_is_model(tape) && take_known(tape, node, p);
     if (!known && !make_room(tape, node, a, b, p)) return;
-    if (!node_need_errors(tape, node)) return;
-    bool unread = !a->value || !b->value;
-    struct arena_mark before = arena_mark(tape->arena);
     struct certified c = certified_of(tape, node, a, b, p);
     take_norms(tape, &c.a, known);
     take_norms(tape, &c.b, known);
     if (!tape_failed(tape) && !known) find_finite(tape, &c, a, b);
     if (tape_failed(tape)) return;
-    if (!known || !c.typical) do_tiles(tape, &c, !known, !c.typical);
-    if (c.typical) {
-        look_at_products(&c.products, tape, node, a, b, p);
-        do_tiles(tape, &c, false, true);
-    }
-    /* What had to be read stays. */
-    if (unread == (!a->value || !b->value)) arena_rewind(tape->arena, before);
+    if (!known && leaves_bounds(tape, &c)) leave_bounds(tape, &c);
+    else take_bounds(tape, &c, a, b, known);
     known_values_enter(tape, node);
 }
 

@@ -270,8 +270,8 @@ static void convolve(struct tape *tape, struct workspace *w, const struct convol
             struct factor patches = { w->columns, DT_F64, c->points, 1, c->points };
             matmul_recompute(tape, &scratch,
                              &(struct dot_matrix){ out->value + ys, out->error + ys, c->points,
-                                                   filters, patches, depth, out->dtype,
-                                                   node_is_narrow(x) && node_is_narrow(k) });
+                                                   c->points, filters, patches, depth, out->dtype,
+                                                   node_is_narrow(x) && node_is_narrow(k), false });
         }
 }
 

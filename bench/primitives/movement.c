@@ -131,8 +131,8 @@ static struct node *repeated(struct tape *tape, struct node *x, int rank, const 
     walk_over(walk, 1, &x, rank, shape);
     node->relative = x->relative;
     node->absolute = x->absolute;
-    node_evaluate(tape, node, (struct deferral){ repeated_elements, walk, 1, x->error != NULL },
-                  true);
+    node_evaluate(tape, node,
+                  (struct deferral){ repeated_elements, walk, 1, x->error != NULL, NULL }, true);
     return tape_failed(tape) ? tape_failure(tape) : node;
 }
 

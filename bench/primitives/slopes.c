@@ -214,7 +214,7 @@ struct node *node_activation_slope(struct tape *tape, enum activation_slope whic
         node->absolute = 4 * tape->tiny;
     }
     bool bounded = tape_is_reference(tape) && !uniform;
-    node_evaluate(tape, node, (struct deferral){ slope_elements, c, COST, bounded }, defers);
+    node_evaluate(tape, node, (struct deferral){ slope_elements, c, COST, bounded, NULL }, defers);
     model_stages(tape, node);
     return tape_failed(tape) ? tape_failure(tape) : node;
 }

@@ -245,7 +245,8 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
     struct unary_context *c = tape_allocate(tape, 1, sizeof *c);
     if (!c) return tape_failure(tape);
     *c = (struct unary_context){ .tape = tape, .f = f };
-    struct deferral deferral = { unary_elements, c, f->vector ? VECTOR_COST : SCALAR_COST, false };
+    struct deferral deferral = { unary_elements, c, f->vector ? VECTOR_COST : SCALAR_COST, false,
+                                 NULL };
     bool defers = tape_may_defer(tape, x->n, deferral.cost, 1, &x);
     if (!defers && !node_is_deferred(x)) (void)node_values(tape, x);
     struct node *node = node_step(tape, &unary_primitive, x->dtype, x->rank, x->shape, 1, &x, f);

@@ -18,11 +18,17 @@ void known_values_enter(struct tape *tape, struct node *node)
     tape->last_known = entry;
 }
 
+static const double *values_of(const struct node *node)
+{
+    return node->value ? node->value : node_stored_values(node);
+}
+
 /* Elements as they are stored: of a tensor, or as doubles. */
 static const void *elements_of(size_t *bytes, const struct node *node)
 {
-    enum dtype dtype = node->value ? DT_F64 : node->source ? node->source->dtype : DT_NONE;
-    const void *elements = node->value ? node->value : node->source ? node->source->data : NULL;
+    const double *values = values_of(node);
+    enum dtype dtype = values ? DT_F64 : node->source ? node->source->dtype : DT_NONE;
+    const void *elements = values ? values : node->source ? node->source->data : NULL;
     *bytes = elements ? node->n * dtype_info(dtype)->bytes : 0;
     return elements;
 }
@@ -41,7 +47,7 @@ static bool is_same(const struct node *a, const struct node *b)
 
 static bool is_step(const struct node *known, const struct node *node, parameters_alike *alike)
 {
-    if (known->primitive != node->primitive || known->n != node->n || !known->value ||
+    if (known->primitive != node->primitive || known->n != node->n || !values_of(known) ||
         known->input_count != node->input_count || !alike(known->parameters, node->parameters))
         return false;
     for (int i = 0; i < node->input_count; i++)

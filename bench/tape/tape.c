@@ -387,16 +387,43 @@ static void take_bounds(struct node *node, const struct node *from)
     node->absolute = from->absolute;
 }
 
+struct made_elements {
+    const struct node *node;
+    double *value, *error;
+};
+
+static void make_some(void *context, size_t start, size_t count)
+{
+    const struct made_elements *m = context;
+    m->node->deferral->elements(m->node, start, count, m->value + start,
+                                m->error ? m->error + start : NULL);
+}
+
 /* Make the elements of a deferred node, with their bounds where it has such. */
 static void end_deferral(struct tape *tape, struct node *node)
 {
-    double *value = tape_allocate(tape, node->n, sizeof *value);
+    double *value = node->deferral->values;
+    if (!value) value = tape_allocate(tape, node->n, sizeof *value);
     bool bounded = node->deferral->bounded && node_need_errors(tape, node);
     if (!value || tape_failed(tape)) return;
-    node->deferral->elements(node, 0, node->n, value, bounded ? node->error : NULL);
+    node_make_elements(tape, node, value, bounded ? node->error : NULL);
     if (bounded) node->relative = node->absolute = 0;
     node->value = value;
     if (tape->deviation) node_round(tape, node);
+}
+
+/* Elements of a dtype as doubles. */
+struct read_elements {
+    double *value;
+    const void *elements;
+    enum dtype dtype;
+};
+
+static void read_some(void *context, size_t start, size_t count)
+{
+    const struct read_elements *r = context;
+    const char *from = (const char *)r->elements + start * dtype_info(r->dtype)->bytes;
+    dtype_to_double(r->value + start, from, r->dtype, count);
 }
 
 const double *node_values(struct tape *tape, struct node *node)
@@ -415,9 +442,10 @@ const double *node_values(struct tape *tape, struct node *node)
     }
     double *value = tape_allocate(tape, node->n, sizeof *value);
     if (!value) return failed_value;
-    if (node->integer) dtype_to_double(value, node->integer, DT_I64, node->n);
-    else if (node->source) dtype_to_double(value, node->source->data, node->dtype, node->n);
-    else dtype_to_double(value, node->single, DT_F32, node->n);
+    struct read_elements read = { value, node->single, DT_F32 };
+    if (node->integer) read = (struct read_elements){ value, node->integer, DT_I64 };
+    else if (node->source) read = (struct read_elements){ value, node->source->data, node->dtype };
+    parallel_elements(tape->help, node->n, read_some, &read);
     node->value = value;
     return value;
 }
@@ -429,9 +457,21 @@ static const struct node *maker(const struct node *node)
     return node;
 }
 
+void node_make_elements(struct tape *tape, const struct node *node, double *value, double *error)
+{
+    struct made_elements made = { node->deferral ? maker(node) : node, value, error };
+    parallel_elements(tape->help, node->n, make_some, &made);
+}
+
+double *node_stored_values(const struct node *node)
+{
+    const struct node *made = node->deferral ? maker(node) : node;
+    return node_is_deferred(made) ? made->deferral->values : NULL;
+}
+
 bool node_is_unread(const struct node *node)
 {
-    return node->deferral && node_is_deferred(maker(node));
+    return node->deferral && node_is_deferred(maker(node)) && !node_stored_values(node);
 }
 
 const double *node_block(const struct node *node, size_t start, size_t count, double *buffer)
@@ -440,6 +480,7 @@ const double *node_block(const struct node *node, size_t start, size_t count, do
     if (node->deferral) {
         node = maker(node);
         if (node->value) return node->value + start;
+        if (node->deferral->values) return node->deferral->values + start;
         node->deferral->elements(node, start, count, buffer, NULL);
         return buffer;
     }
@@ -468,8 +509,9 @@ const double *node_bounded_block(const double **error, const struct node *node, 
     node = node->deferral ? maker(node) : node;
     *error = bounds;
     if (node_is_deferred(node) && node->deferral->bounded) {
-        node->deferral->elements(node, start, count, buffer, bounds);
-        return buffer;
+        double *value = node->deferral->values ? node->deferral->values + start : buffer;
+        node->deferral->elements(node, start, count, value, bounds);
+        return value;
     }
     const double *value = node_block(node, start, count, buffer);
     if (node->error) *error = node->error + start;

@@ -80,6 +80,9 @@ struct deferral {
     const void *context; /* what `elements` needs */
     int cost;     /* in additions: of an element, with the deferred inputs that it comes from */
     bool bounded; /* by an array of bounds; else relative and absolute of the node hold */
+    /* Where the elements are already and their bounds alone are made when they are read, by `elements` with this as
+     * `value`; else NULL. */
+    double *values;
 };
 
 /* A value: real (value, with error bounds) or integral (integer, exact; bool is 0 or 1). A
@@ -168,7 +171,13 @@ const double *node_block(const struct node *node, size_t start, size_t count, do
 const double *node_bounded_block(const double **error, const struct node *node, size_t start,
                                  size_t count, double *buffer, double *bounds);
 
-/* Do the two functions above make the elements anew, into the buffers, all of them? */
+/* All elements of a deferred node, and, where `error` is not NULL, their bounds; the tape's helpers make some. */
+void node_make_elements(struct tape *tape, const struct node *node, double *value, double *error);
+
+/* Where the elements of a node are of which the two functions above make the bounds alone; else NULL. */
+double *node_stored_values(const struct node *node);
+
+/* Do they make the elements anew, into the buffers, all of them? */
 bool node_is_unread(const struct node *node);
 
 /* Element i of a real node. */

@@ -13,7 +13,7 @@ static struct tensor filled(struct arena *arena, enum dtype dtype, const struct 
 {
     struct tensor tensor;
     ck_assert_int_eq(tensor_create(&tensor, arena, dtype, 1, &n).code, STATUS_OK);
-    fill_tensor(&tensor, range, key);
+    fill_tensor(&tensor, range, key, NULL);
     return tensor;
 }
 

@@ -50,7 +50,7 @@ START_TEST(every_tensor_has_its_own_key)
         int64_t n = 50;
         struct tensor want;
         tensor_wrap(&want, x, DT_F32, 1, &n);
-        fill_tensor(&want, &range, fill_key(1234, "Torch.thing.3", expected[i].path));
+        fill_tensor(&want, &range, fill_key(1234, "Torch.thing.3", expected[i].path), NULL);
         ck_assert_mem_eq(expected[i].value->tensor.tensor->data, x, sizeof x);
         for (int k = 0; k < i; k++)
             ck_assert_uint_ne(hash_of(expected[i].value), hash_of(expected[k].value));
@@ -74,7 +74,7 @@ START_TEST(dicts_are_walked_by_key)
     struct tensor want;
     struct range range = range_of_reals(DT_F32, -1, 1);
     tensor_wrap(&want, x, DT_F32, 1, &n);
-    fill_tensor(&want, &range, fill_key(1234, "Torch.thing.0", "input.0.weights"));
+    fill_tensor(&want, &range, fill_key(1234, "Torch.thing.0", "input.0.weights"), NULL);
     ck_assert_mem_eq(items[0].tensor.tensor->data, x, sizeof x);
     free_case(b);
 }
@@ -243,7 +243,7 @@ START_TEST(convolutions_get_hf32)
             struct range range = range_of_reals(DT_F32, -1, 1);
             int low_bits = 0;
             tensor_wrap(&plain, drawn, DT_F32, 1, &n);
-            fill_tensor(&plain, &range, fill_key(1234, calls[k].name, paths[v]));
+            fill_tensor(&plain, &range, fill_key(1234, calls[k].name, paths[v]), NULL);
             for (int i = 0; i < 100; i++) {
                 uint32_t bits;
                 memcpy(&bits, &x[i], sizeof bits);

@@ -15,7 +15,7 @@ static struct tensor filled(enum dtype dtype, const struct range *range, uint64_
     struct tensor tensor;
     const int64_t shape[2] = { LINES, LINE };
     ck_assert_int_eq(tensor_create(&tensor, &arena, dtype, 2, shape).code, 0);
-    fill_tensor(&tensor, range, key);
+    fill_tensor(&tensor, range, key, NULL);
     hard_fill(&tensor, range, key);
     return tensor;
 }

@@ -73,7 +73,7 @@ static void measure_dtype(enum dtype dtype, void *buffer, int64_t n)
     tensor_wrap(&tensor, buffer, dtype, 1, &n);
     for (int r = 0; r < REPEATS; r++) {
         double start = now();
-        fill_tensor(&tensor, &range, (uint64_t)r);
+        fill_tensor(&tensor, &range, (uint64_t)r, NULL);
         seconds[r] = now() - start;
     }
     double middle = median(seconds);

@@ -121,6 +121,9 @@ JSON = "Python's json.loads of 19 MB"
 
 # ---- runs -----------------------------------------------------------------------------------
 
+CORES = 64
+
+
 def decoder(bench):
     gigaflop = 111  # in double for the references, and as much in float for the tested kernels
     largest_mb = 88  # the tensors of its largest call, the last linear
@@ -133,6 +136,12 @@ def decoder(bench):
                  two.megabytes / largest_mb, "the tensors of its largest call")
     yield Figure("decoder threads", "its speed-up from 1 to 2 threads", f"{one.seconds / two.seconds:.2f}", "≥ 1.9", "",
                  2 * two.seconds / one.seconds, "a speed-up of 2")
+    found = re.search(r"the longest call ([\d.]+) s$", bench.run("bench_span", dump, CORES, 2, 1), re.M)
+    if not found:
+        raise NotMeasured("bench_span prints no longest call")
+    path = float(found.group(1))
+    yield Figure("decoder path", f"its longest call on {CORES} cores, by its parts", f"{path:.3f} s", "≤ 0.2 s", "",
+                 path / (2 * floor / CORES), f"its products at the speed of dgemm and sgemm on {CORES} cores")
     yield Figure("decoder 32", "the same with -n 32", f"{many.seconds:.2f} s, {many.megabytes:.0f} MB", "≤ 1.1 × time, ≤ 1.5 × memory of -n 2", "",
                  many.seconds / two.seconds, "-n 2")
     yield Figure("decoder 32 memory", "its peak memory with -n 32", f"{many.megabytes:.0f} MB", "≤ 1.5 × that of -n 2", "",
@@ -211,23 +220,33 @@ def tensors_mb(arguments):
     return 4 * elements / 2 ** 20
 
 
+def large_call(bench, name):
+    """A dump of one large call with its backward; its path, and the elements of its tensors in MB."""
+    api, arguments, output = LARGE_CALLS[name]
+    inputs = [value for value in arguments if isinstance(value, dict) and "shape" in value]
+    data = {f"{api}.0.forward": {"input_args": arguments, "input_kwargs": {}, "output": [output]},
+            f"{api}.0.backward": {"input": [output], "output": inputs}}
+    path = os.path.join(bench.folder, f"one_{name}.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None, "data": data}, file)
+    return path, 2 * (tensors_mb(inputs) + tensors_mb([output]))
+
+
 def one_call(bench):
     """Peak memory of single large calls with their backward, over that of a small one, in units of their tensors:
     inputs, outputs, and the gradients of both."""
     (small,) = bench.runs(bench.dump("calls", 1), (1,), 1)
     shares = {}
-    for name, (api, arguments, output) in LARGE_CALLS.items():
-        inputs = [value for value in arguments if isinstance(value, dict) and "shape" in value]
-        data = {f"{api}.0.forward": {"input_args": arguments, "input_kwargs": {}, "output": [output]},
-                f"{api}.0.backward": {"input": [output], "output": inputs}}
-        path = os.path.join(bench.folder, f"one_{name}.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None, "data": data}, file)
+    for name in LARGE_CALLS:
+        path, megabytes = large_call(bench, name)
         (run,) = bench.runs(path, (1,), 1)
-        shares[name] = (run.megabytes - small.megabytes) / (2 * (tensors_mb(inputs) + tensors_mb([output])))
+        shares[name] = (run.megabytes - small.megabytes) / megabytes
     worst = max(shares.values())
     yield Figure("call memory", "peak memory of one call", ", ".join(f"{name} {share:.1f}" for name, share in shares.items()) + " × its tensors",
                  "≤ 5 ×", "", worst, "its tensors")
+    one, two = bench.runs(large_call(bench, "linear")[0], (1, 2), 3)
+    yield Figure("call threads", "speed-up of one linear of 2,048 from 1 to 2 threads", f"{one.seconds / two.seconds:.2f}", "≥ 1.8", "",
+                 2 * two.seconds / one.seconds, "a speed-up of 2")
 
 
 # ---- files ----------------------------------------------------------------------------------

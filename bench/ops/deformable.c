@@ -44,8 +44,8 @@ static struct node *places(const struct deformation *f, int d)
     int64_t columns = f->of.shape[3];
     for (int64_t p = 0; p < (int64_t)f->of.points; p++) {
         int64_t at = d == 0 ? p / columns : p % columns;
-        grid->value[p] = (double)(at / f->kernel[d] * f->stride[d] +
-                                  at % f->kernel[d] * f->dilation[d] - f->front[d]);
+        int64_t place = at / f->kernel[d] * f->stride[d] + at % f->kernel[d] * f->dilation[d];
+        grid->value[p] = (double)(place - f->front[d]);
     }
     return node_add(tape, part_of(f, 1 - d), grid);
 }

@@ -374,6 +374,7 @@ static void return_loaded(struct call *call, const char *cache_name, const char 
         return;
     struct node **parts = tape_allocate(tape, (size_t)sequences->count + 2, sizeof *parts);
     int count = 0;
+    if (!parts) return;
     for (int b = skipped; !tape_failed(tape) && b < sequences->count; b++) {
         /* Sequences start where a page does. */
         int64_t size = cache->shape[1], start = starts ? starts[b - skipped] / size * size : 0;

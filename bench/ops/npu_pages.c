@@ -1,3 +1,4 @@
+/* Rows of keys and values in pages of a cache. */
 #include "bench/ops/npu_pages.h"
 
 #include "bench/primitives/gather.h"

@@ -1,3 +1,4 @@
+/* Sums over the inputs around given places. */
 #include "bench/ops/stencils.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Which boxes are left of those that overlap. */
 #include "bench/ops/suppression.h"
 
 #include <math.h>

@@ -118,6 +118,7 @@ static const struct row rows[] = {
     { "NPU.npu_nms_with_mask(f32(2,5)[0 0 2 2 1 0 0 2 1 5], 0.5)", "Any.outputs(f32(2,5)[0 0 2 2 1 0 0 2 1 5], i32(2)[0 1], u8(2)[1 1])", true },
     { "NPU.npu_nms_with_mask(f32(2,5)[0 0 2 2 1 0 0 2 1 5], 0.4)", "Any.outputs(f32(2,5)[0 0 2 2 1 0 0 2 1 5], i32(2)[0 1], u8(2)[1 1])", false },
     { "NPU.npu_nms_with_mask(f32(2,5)[0 0 2 2 1 0 0 2 1 5], 0.6)", "Any.outputs(f32(2,5)[0 0 2 2 1 0 0 2 1 5], i32(2)[0 1], u8(2)[0 1])", false },
+    { "NPU.npu_nms_with_mask(f16(2,5)[0 0 2 2 1 0 0 2 1 5], 0.5)", "Any.outputs(f16(2,5)[0 0 2 2 1 0 0 2 1 5], i32(2)[0 1], u8(2)[1 0])", true },
     { "NPU.npu_nms_with_mask(f32(1,5)[0.1 0 2 2 1], 0.6)", "Any.outputs(f32(1,5)[0.0999755859375 0 2 2 1], i32(1)[0], u8(1)[1])", true },
     { "NPU.npu_nms_with_mask(f32(1,5)[0.1 0 2 2 1], 0.6)", "Any.outputs(f32(1,5)[0.0998 0 2 2 1], i32(1)[0], u8(1)[1])", false },
     /* equal scores in either order, of one class and of two; an overlap at the threshold */

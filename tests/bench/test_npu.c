@@ -578,12 +578,50 @@ START_TEST(operators_are_what_they_are_defined_to_be)
 }
 END_TEST
 
+/* Numbers of four bits in bytes and words, the first one in the lowest bits: our own, for those of a device are taken as
+ * they are read. */
+static const struct {
+    const char *call;
+    int64_t want[4];
+    size_t n;
+} packed[] = {
+    /* 1, -0.5, 6, 2 in e2m1: 2, 1 + 8, 7, 4 */
+    { "NPU.npu_dynamic_mx_quant(f32(1,4)[1 -0.5 6 2], dst_type=296)", { 0x92, 0x47 }, 2 },
+    /* in e1m2, whose codes count quarters: 4, 2, 6, 1 + 8 */
+    { "NPU.npu_dynamic_mx_quant(f32(1,4)[1 0.5 1.5 -0.25], dst_type=297)", { 0x24, 0x96 }, 2 },
+    { "NPU.npu_kronecker_quant(f16(1,1,8)[1 2 3 4 5 6 7 -7], f16(1,1)[1], f16(8,8)[1 0 0 0 0 0 0 0 "
+      "0 1 0 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 1 0 0 "
+      "0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 1])",
+      { (int32_t)0x97654321u },
+      1 },
+};
+
+START_TEST(four_bits_are_packed_from_the_lowest)
+{
+    struct arena arena = { 0 };
+    struct sample sample;
+    struct bench *bench;
+    const char *problem = sample_parse(&sample, packed[_i].call, &arena);
+    ck_assert_msg(!problem, "%s: %s", packed[_i].call, problem);
+    struct status st = bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE);
+    ck_assert_msg(!st.code, "%s: %s", packed[_i].call, st.text);
+    const struct reference *r = &bench_output(bench, 0)->reference;
+    ck_assert_uint_eq(r->n, packed[_i].n);
+    for (size_t i = 0; i < r->n; i++)
+        ck_assert_msg(r->integer[i] == packed[_i].want[i], "%s: element %zu is %llx",
+                      packed[_i].call, i, (unsigned long long)r->integer[i]);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("npu");
     TCase *tests = tcase_create("npu");
     tcase_add_loop_test(tests, operators_are_what_they_are_defined_to_be, 0,
                         sizeof rows / sizeof *rows);
+    tcase_add_loop_test(tests, four_bits_are_packed_from_the_lowest, 0,
+                        sizeof packed / sizeof *packed);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -445,6 +445,19 @@ static bool is_power_of_two(const struct node *x)
     return x->n == 1 && node_is_exact(x) && fabs(frexp(x->value[0], &exponent)) == 0.5;
 }
 
+/* Is every element 0, 1 or -1, exactly? Products with them round nothing: masks, signs, slopes of selections. */
+static bool is_all_signs(const struct node *x)
+{
+    double buffer[BOUND_BLOCK];
+    for (size_t start = 0; start < x->n; start += BOUND_BLOCK) {
+        size_t count = x->n - start < BOUND_BLOCK ? x->n - start : BOUND_BLOCK;
+        const double *value = node_block(x, start, count, buffer);
+        for (size_t i = 0; i < count; i++)
+            if (value[i] != 0 && fabs(value[i]) != 1) return false;
+    }
+    return true;
+}
+
 /* Does each element have a bound of its own? */
 static bool has_bounds(const struct node *x)
 {
@@ -515,6 +528,7 @@ static bool choose_bounds(struct node *node, struct binary_context *c, const str
         c->scaled *= 2;
         return c->scaled == 2;
     }
+    if (model && exact && c->operation == '*' && (is_all_signs(a) || is_all_signs(b))) return false;
     if (c->operation && exact) {
         node->relative = model ? c->kernel : tape->unit;
         node->absolute = tape->tiny;

@@ -449,6 +449,14 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
 
 /* ---- logsumexp -------------------------------------------------------------------------------------- */
 
+/* The error of m + log(total) in a kernel: that of the total, the function's, the sum's rounding. */
+static double modelled_logsumexp(const struct tape *tape, double total, double log, double y)
+{
+    double function = tape->unit * logarithm_roundings(tape) * log, sum = tape->unit * fabs(y);
+    if (!tape_is_typical(tape)) return total + function + sum;
+    return sqrt(total * total + function * function / 16 + sum * sum / 3);
+}
+
 static void logsumexp_enclose(struct enclosure *enclosure, void *ball, struct node *node,
                               size_t line)
 {
@@ -492,8 +500,7 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
         if (!node->error) continue;
         double bound = (sum_error(l) + 4 * UNIT_ROUNDOFF) * log + UNIT_ROUNDOFF * fabs(y) +
                        (double)l->lines.extent * 0x1p-1072;
-        if (l->total)
-            bound = l->total[line] + tape->unit * (logarithm_roundings(tape) * log + fabs(y));
+        if (l->total) bound = modelled_logsumexp(tape, l->total[line], log, y);
         if (l->input) bound += l->input[line];
         node->error[line] = isfinite(y) ? bound * (1 + 0x1p-40) : 0;
     }

@@ -22,14 +22,26 @@ void model_overflows(struct tape *tape, struct node *node)
     }
 }
 
-/* `roundings` more roundings to the dtype of the stages. */
+/* Is x a number of the dtype of the stages? The upper bits by Veltkamp's splitting; numbers that may be subnormal are none. */
+static bool is_of_stage(const struct tape *tape, double x)
+{
+    double split = (0x1p53 * tape->stage + 1) * x, upper = split - (split - x);
+    return x == 0 || (upper == x && fabs(x) >= tape->stage_tiny / tape->stage);
+}
+
+/* `roundings` more roundings to the dtype of the stages; none of exact numbers of that dtype. */
 static bool add_stages(struct tape *tape, struct node *node, double roundings)
 {
     bool typical = tape_is_typical(tape), uniform = !node->error;
     double relative = uniform ? node->relative : 0, absolute = uniform ? node->absolute : 0;
+    bool exact = node_is_exact(node);
     if (!node_need_errors(tape, node)) return false;
     for (size_t i = 0; i < node->n; i++) {
         double magnitude = fabs(node->value[i]);
+        if (exact && is_of_stage(tape, node->value[i])) {
+            node->error[i] = 0;
+            continue;
+        }
         double step = roundings * (tape->stage * magnitude + tape->stage_tiny);
         double e = uniform ? relative * magnitude + absolute : node->error[i];
         e = typical ? sqrt(e * e + step * step / 3) : e + step;

@@ -37,9 +37,9 @@ struct matmul {
         norms; /* of rows and columns, of one pair of matrices after the other, once they are known; or NULL */
 };
 
-static bool is_alike(const void *a, const void *b)
+static bool is_alike(const struct node *a, const struct node *b)
 {
-    const struct matmul *p = a, *q = b;
+    const struct matmul *p = a->parameters, *q = b->parameters;
     return p->transpose_a == q->transpose_a && p->transpose_b == q->transpose_b &&
            p->batch == q->batch && p->m == q->m && p->n == q->n && p->k == q->k;
 }
@@ -225,53 +225,74 @@ static size_t looks(size_t k)
 }
 
 /* The estimate: the sum of squares of the products as if they were spread evenly. */
-static double estimated_spread(double k, double value, double norms)
+static inline double estimated_spread(double k, double value, double norms)
 {
     double squares = norms * norms / k;
     return (sum_spread_of_any_order(k, value, squares) + squares) / 3;
 }
 
-static void look_at_products(struct typical *typical, struct tape *tape, const struct node *node,
-                             const struct node *a, const struct node *b, const struct matmul *p)
+/* Products that are looked at together: where they are, and the norms of their lines. */
+struct look {
+    size_t at[SUM_SPREAD_LINES], count;
+    double norms[SUM_SPREAD_LINES];
+    double *term;                  /* k times SUM_SPREAD_LINES */
+    double repeated, with_formula; /* the sum of imitated over formula, and of how many */
+};
+
+static void take_terms(struct look *look, size_t at, const struct node *a, const struct node *b,
+                       const struct matmul *p)
 {
-    size_t stride = (node->n - 1) / looks(p->k) + 1, size = p->m * p->n;
-    double *term = tape_allocate(tape, p->k, sizeof *term);
-    typical->own = stride == 1 ? tape_allocate(tape, node->n, sizeof *typical->own) : NULL;
-    double repeated = 0, looked_at = 0;
-    typical->quotient = 0;
-    for (size_t at = 0; at < node->n && !tape_failed(tape); at += stride) {
-        const double *x = a->value + a_element(p, a, at / size, at % size / p->n, 0);
-        const double *y = b->value + b_element(p, b, at / size, 0, at % p->n);
-        size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
-        double norm_x = 0, norm_y = 0;
-        for (size_t l = 0; l < p->k; l++) {
-            double u = x[l * step_x], v = y[l * step_y];
-            term[l] = u * v;
-            norm_x += u * u;
-            norm_y += v * v;
+    size_t size = p->m * p->n, w = look->count++;
+    const double *x = a->value + a_element(p, a, at / size, at % size / p->n, 0);
+    const double *y = b->value + b_element(p, b, at / size, 0, at % p->n);
+    size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
+    double norm_x = 0, norm_y = 0;
+    for (size_t l = 0; l < p->k; l++) {
+        double u = x[l * step_x], v = y[l * step_y];
+        look->term[l * SUM_SPREAD_LINES + w] = u * v;
+        norm_x += u * u;
+        norm_y += v * v;
+    }
+    look->at[w] = at;
+    look->norms[w] = sqrt(norm_x) * sqrt(norm_y);
+}
+
+static void look_at_terms(struct typical *typical, struct look *look, const struct node *node,
+                          size_t k, bool single)
+{
+    struct sum_spread parts[SUM_SPREAD_LINES];
+    sum_spread_parts_of_lines(parts, look->term, k, true, single);
+    for (size_t w = 0; w < look->count; w++) {
+        double value = node->value[look->at[w]];
+        if (!isfinite(value)) parts[w] = (struct sum_spread){ 0, 0 };
+        double spread = fmax(parts[w].formula, parts[w].imitated);
+        if (parts[w].formula > 0) {
+            look->repeated += parts[w].imitated / parts[w].formula;
+            look->with_formula++;
         }
-        struct sum_spread parts = { 0, 0 };
-        if (isfinite(node->value[at])) parts = sum_spread_parts(term, p->k, true, !tape->wide);
-        double spread = fmax(parts.formula, parts.imitated);
-        if (parts.formula > 0) {
-            repeated += parts.imitated / parts.formula;
-            looked_at++;
-        }
-        double estimate =
-            estimated_spread((double)p->k, node->value[at], sqrt(norm_x) * sqrt(norm_y));
-        if (typical->own) typical->own[at] = spread;
+        double estimate = estimated_spread((double)k, value, look->norms[w]);
+        if (typical->own) typical->own[look->at[w]] = spread;
         if (spread > 0 && estimate > 0)
             typical->quotient = fmax(typical->quotient, spread / estimate);
     }
-    typical->repeated = looked_at > 0 ? fmax(repeated / looked_at, 1) : 1;
+    look->count = 0;
 }
 
-static double typical_error(const struct typical *typical, size_t at, double k, double value,
-                            double norms)
+static void look_at_products(struct typical *typical, struct tape *tape, const struct node *node,
+                             const struct node *a, const struct node *b, const struct matmul *p)
 {
-    double spread = typical->own ? typical->own[at] * typical->repeated
-                                 : estimated_spread(k, value, norms) * typical->quotient;
-    return isfinite(spread) ? sqrt(spread) : 0;
+    size_t stride = (node->n - 1) / looks(p->k) + 1;
+    struct look look = { .term = tape_allocate(tape, p->k * SUM_SPREAD_LINES, sizeof(double)) };
+    /* Lines that are not filled are walked, too. */
+    if (look.term) memset(look.term, 0, p->k * SUM_SPREAD_LINES * sizeof *look.term);
+    typical->own = stride == 1 ? tape_allocate(tape, node->n, sizeof *typical->own) : NULL;
+    typical->quotient = 0;
+    for (size_t at = 0; at < node->n && !tape_failed(tape); at += stride) {
+        take_terms(&look, at, a, b, p);
+        if (look.count == SUM_SPREAD_LINES || at + stride >= node->n)
+            look_at_terms(typical, &look, node, p->k, !tape->wide);
+    }
+    typical->repeated = look.with_formula > 0 ? fmax(look.repeated / look.with_formula, 1) : 1;
 }
 
 /* ---- bounds --------------------------------------------------------------------------------- */
@@ -347,22 +368,49 @@ VECTORIZED static size_t exact_row_bounds(double *restrict error, const double *
     return open;
 }
 
+/* What the roundings of a row's products make in the mean, besides `tiny`. */
+VECTORIZED static void typical_row_errors(double *restrict error, const double *restrict value,
+                                          const double *restrict column, const double *restrict own,
+                                          const struct typical *typical, double row, double k,
+                                          double unit, double tiny, size_t n)
+{
+    double quotient = typical->quotient, repeated = typical->repeated;
+    for (size_t j = 0; j < n; j++) {
+        double spread = own ? own[j] * repeated
+                            : estimated_spread(k, value[j], row * column[j]) * quotient;
+        error[j] = unit * (fabs(spread) < INFINITY ? sqrt(spread) : 0) + tiny;
+    }
+}
+
+/* The errors of the operands added to a row's, and tidied. `e` are 0 for exact ones. */
+VECTORIZED static void carry_row_errors(double *restrict error, const double *restrict value,
+                                        const double *restrict column,
+                                        const double *restrict column_error, double row,
+                                        double row_error, double spread, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        double bound = error[j], magnitude = fabs(value[j]);
+        if (row_error > 0) bound += spread * row_error * column[j];
+        if (column_error) bound += spread * (row + row_error) * column_error[j];
+        bound *= 1 + 0x1p-40;
+        error[j] = magnitude < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;
+    }
+}
+
 /* Bounds of the row that starts at element `at`, row i of its matrix, when an operand is inexact or in
  * the model of typical errors. */
 static void carried_row_bounds(double *error, const double *value, const struct norm_bounds *s,
                                const struct matmul *p, size_t at)
 {
     size_t i = at / p->n % p->m;
-    double tiny = s->tiny, ra = s->row[i], ea = s->exact_a ? 0 : s->row_error[i];
-    for (size_t j = 0; j < p->n; j++) {
-        double cb = s->column[j], bound = s->gamma * ra * cb + tiny;
-        if (s->typical)
-            bound = s->unit * typical_error(&s->products, at + j, (double)p->k, value[j], ra * cb) +
-                    tiny;
-        if (ea > 0) bound += s->spread * ea * cb;
-        if (!s->exact_b) bound += s->spread * (ra + ea) * s->column_error[j];
-        error[j] = tidy_bound(bound * (1 + 0x1p-40), value[j]);
-    }
+    const struct typical *products = &s->products;
+    if (s->typical)
+        typical_row_errors(error, value, s->column, products->own ? products->own + at : NULL,
+                           products, s->row[i], (double)p->k, s->unit, s->tiny, p->n);
+    else
+        for (size_t j = 0; j < p->n; j++) error[j] = s->gamma * s->row[i] * s->column[j] + s->tiny;
+    carry_row_errors(error, value, s->column, s->exact_b ? NULL : s->column_error, s->row[i],
+                     s->exact_a ? 0 : s->row_error[i], s->spread, p->n);
 }
 
 bool node_is_narrow(const struct node *x)

@@ -401,20 +401,24 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
         .saturates = dtype == DT_F8E4M3 || dtype == DT_F8E5M2,
         .largest = dtype_info(dtype)->largest,
     };
+    struct arena_mark before = arena_mark(arena);
     size_t *uncertain = arena_allocate_array(arena, MOST_REFINED, sizeof *uncertain), count;
 
     if (!uncertain) return status_no_memory(MOST_REFINED * sizeof *uncertain);
     model.z = arena_allocate_array(arena, want->n, sizeof *model.z);
     if (!model.z) return status_no_memory(want->n * sizeof *model.z);
-    model.scale_ulp = dtype_ulp(model.compute, largest_magnitude(want));
+    if (!want->kernel_bound) model.scale_ulp = dtype_ulp(model.compute, largest_magnitude(want));
     measure_all(out, &model, uncertain, MOST_REFINED, &count);
-    if (count && want->refine) {
+    bool refined = count && want->refine;
+    if (refined) {
         TRY(want->refine(want, count, uncertain, 0x1p-10));
         measure_all(out, &model, uncertain, MOST_REFINED, &count);
     }
     /* What the last rounding leaves of narrow results does not show which errors a line shares. */
-    if (model.dtype != model.compute) return status_ok();
-    return measure_lines(out, arena, &model, dtype_is_complex(got->dtype));
+    if (model.dtype == model.compute)
+        TRY(measure_lines(out, arena, &model, dtype_is_complex(got->dtype)));
+    if (!refined) arena_rewind(arena, before); /* what is refined stays */
+    return status_ok();
 }
 
 double error_model_allowed(const struct reference *want, size_t i)

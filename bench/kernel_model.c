@@ -7,18 +7,24 @@
 #include "bench/short_products.h"
 #include "bench/staged_model.h"
 #include "bench/stored_outputs.h"
+#include "core/vectorize.h"
+
+VECTORIZED static void take_smaller(double *restrict a, const double *restrict b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) a[i] = a[i] > b[i] ? b[i] : a[i];
+}
 
 /* Set the bounds of `r` from the two models' nodes of the same value; nothing when one has none. */
 static struct status attach(struct reference *r, struct bench *bench,
-                            struct evaluation *const *models, struct node *const *nodes)
+                            struct evaluation *const *models, struct node *const *nodes,
+                            const bool *taken)
 {
     struct arena *arena = bench->own.arena;
     if (r->integer || !nodes[0] || !nodes[1]) return status_ok();
-    TRY(model_errors(&r->kernel_bound, &models[0]->tape, nodes[0], r, arena));
+    TRY(model_errors(&r->kernel_bound, &models[0]->tape, nodes[0], r, taken[0], arena));
     if (!r->kernel_bound) return status_ok();
-    TRY(model_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, arena));
-    for (size_t i = 0; r->kernel_rms && i < r->n; i++)
-        if (r->kernel_rms[i] > r->kernel_bound[i]) r->kernel_rms[i] = r->kernel_bound[i];
+    TRY(model_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, taken[1], arena));
+    if (r->kernel_rms) take_smaller(r->kernel_rms, r->kernel_bound, r->n);
     return status_ok();
 }
 
@@ -31,7 +37,9 @@ struct status bench_model(struct bench *bench)
         if (bench->own.call.results.items[i].kind != BENCH_OUTPUT_TENSOR) continue;
         struct node *nodes[2] = { bench->models[0]->call.results.items[i].node,
                                   bench->models[1]->call.results.items[i].node };
-        TRY(attach(&bench->outputs[i].reference, bench, bench->models, nodes));
+        /* The walk back reads the errors of results. */
+        static const bool taken[2] = { false, false };
+        TRY(attach(&bench->outputs[i].reference, bench, bench->models, nodes, taken));
         TRY(staged_model_offer(&bench->outputs[i].reference, bench, i, false));
         TRY(allowed_model_offer(&bench->outputs[i].reference, bench, i, false));
         TRY(short_products_offer(&bench->outputs[i].reference, bench, i, false));
@@ -83,18 +91,37 @@ static struct status open_narrow(struct bench *bench)
     return status_ok();
 }
 
+/* Has the gradient of argument i an array of errors that no other gradient has? After the walk nothing else reads it. */
+static bool is_own(const struct evaluation *model, const struct node *gradient, size_t i)
+{
+    if (!gradient || !gradient->error) return false;
+    for (size_t j = 0; j < model->call.arguments.leaf_count; j++) {
+        const struct node *leaf = model->call.arguments.leaves[j].node;
+        const struct node *other = j != i && leaf ? leaf->cotangent : NULL;
+        if (other && other->error && other->error < gradient->error + gradient->n &&
+            gradient->error < other->error + other->n)
+            return false;
+    }
+    return true;
+}
+
+static struct status attach_gradient(struct reference *r, struct bench *bench,
+                                     struct evaluation *const *models, size_t i)
+{
+    struct node *nodes[2] = { evaluation_gradient(models[0], i),
+                              evaluation_gradient(models[1], i) };
+    const bool taken[2] = { is_own(models[0], nodes[0], i), is_own(models[1], nodes[1], i) };
+    return attach(r, bench, models, nodes, taken);
+}
+
 struct status kernel_model_gradient(struct reference *r, struct bench *bench, size_t i)
 {
     if (!bench->models[0]) return status_ok();
     if (widens(bench)) {
         TRY(open_narrow(bench));
-        struct node *narrow[2] = { evaluation_gradient(bench->narrow[0], i),
-                                   evaluation_gradient(bench->narrow[1], i) };
-        return attach(r, bench, bench->narrow, narrow);
+        return attach_gradient(r, bench, bench->narrow, i);
     }
-    struct node *nodes[2] = { evaluation_gradient(bench->models[0], i),
-                              evaluation_gradient(bench->models[1], i) };
-    TRY(attach(r, bench, bench->models, nodes));
+    TRY(attach_gradient(r, bench, bench->models, i));
     TRY(staged_model_offer(r, bench, i, true));
     TRY(allowed_model_offer(r, bench, i, true));
     TRY(stored_outputs_offer(r, bench, i));

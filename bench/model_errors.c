@@ -2,6 +2,9 @@
 #include "bench/model_errors.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "core/vectorize.h"
 
 /* A model that cannot be had is left out; memory that is short asks for another attempt. */
 static struct status failure_of_model(const struct tape *tape)
@@ -16,31 +19,90 @@ static double largest_of(const struct tape *tape, enum dtype dtype)
     return dtype_info(tape->stage > 0 ? dtype : tape->wide ? DT_F64 : DT_F32)->largest;
 }
 
+/* What leads from the errors of a node's elements to those of a reference. */
+struct conversion {
+    double most;
+    double last; /* the unit of the last rounding, which is not counted; 0: of another type */
+    bool typical, wide;
+};
+
+/* A typical error e without the last rounding, whose square is last^2 / 3: from squares, or, where those underflow, from the
+ * quotient. */
+static inline double without_last(double e, double last, bool wide)
+{
+    double quotient = last / e;
+    double rest = wide ? 1 - quotient * quotient / 3 : e * e - last * last / 3;
+    double root = sqrt(rest > 0 ? rest : 0);
+    return wide ? e * root : root;
+}
+
+VECTORIZED static void convert_errors(double *restrict error, const double *restrict value,
+                                      const struct conversion *c, size_t n)
+{
+    const double most = c->most, unit = c->last;
+    const bool typical = c->typical && unit > 0, wide = c->wide;
+    for (size_t i = 0; i < n; i++) {
+        double size = fabs(value[i]), e = size < INFINITY ? error[i] : 0, last = unit * size;
+        double without = typical ? without_last(e, last, wide) : e > last ? e - last : 0;
+        e = e > 0 ? without : e;
+        error[i] = e <= most ? e : INFINITY;
+    }
+}
+
+VECTORIZED static void uniform_errors(double *restrict error, const double *restrict value,
+                                      double relative, double absolute, size_t n)
+{
+    for (size_t i = 0; i < n; i++) error[i] = relative * fabs(value[i]) + absolute;
+}
+
+/* Part of every other component, for complex numbers. */
+static void spread_parts(double *out, const double *part, size_t which, size_t n)
+{
+    for (size_t i = 0; i < n; i++) out[2 * i + which] = part ? part[i] : 0;
+}
+
+/* One part's errors, in place where the node's array may be `taken`. */
+static struct status convert_part(double **out, struct tape *tape, struct node *node,
+                                  const struct conversion *conversion, bool taken,
+                                  struct arena *arena)
+{
+    const double *value = node_values(tape, node);
+    if (tape_failed(tape)) return status_ok();
+    *out = taken && node->error ? node->error : arena_allocate_array(arena, node->n, sizeof **out);
+    if (!*out) return status_no_memory(node->n * sizeof **out);
+    if (!node->error) uniform_errors(*out, value, node->relative, node->absolute, node->n);
+    else if (*out != node->error) memcpy(*out, node->error, node->n * sizeof **out);
+    convert_errors(*out, value, conversion, node->n);
+    return status_ok();
+}
+
 struct status model_errors(double **errors, struct tape *tape, struct node *node,
-                           const struct reference *r, struct arena *arena)
+                           const struct reference *r, bool taken, struct arena *arena)
 {
     const struct dtype_info *info = dtype_info(r->dtype);
-    double most = largest_of(tape, r->dtype);
-    size_t parts = dtype_is_complex(r->dtype) ? 2 : 1;
+    bool complex = dtype_is_complex(r->dtype);
     bool computed_in_it = info->significand_bits == (tape->wide ? 53 : 24);
+    const struct conversion conversion = { largest_of(tape, r->dtype),
+                                           computed_in_it ? tape->unit : 0, tape_is_typical(tape),
+                                           tape->wide };
+    double *part = NULL;
 
     *errors = NULL;
     if (tape_failed(tape)) return failure_of_model(tape);
-    if (node->integer || node->n * parts != r->n) return status_ok();
+    if (node->integer || node->n * (complex ? 2 : 1) != r->n) return status_ok();
+    if (!complex) {
+        TRY(convert_part(&part, tape, node, &conversion, taken, arena));
+        if (tape_failed(tape)) return failure_of_model(tape);
+        *errors = part;
+        return status_ok();
+    }
     double *out = arena_allocate_array(arena, r->n, sizeof *out);
     if (!out) return status_no_memory(r->n * sizeof *out);
-    for (size_t part = 0; part < parts; part++) {
-        struct node *x = part ? node->imaginary : node;
-        const double *value = x ? node_values(tape, x) : NULL;
-        if (x && tape_failed(tape)) return failure_of_model(tape);
-        for (size_t i = 0; i < node->n; i++) {
-            double e = x ? node_error(x, i) : 0;
-            double last = x ? tape->unit * fabs(value[i]) : 0;
-            if (e > 0 && computed_in_it)
-                e = tape_is_typical(tape) ? e * sqrt(fmax(1 - last / e * (last / e) / 3, 0))
-                                          : fmax(e - last, 0);
-            out[i * parts + part] = e <= most ? e : INFINITY;
-        }
+    for (size_t which = 0; which < 2; which++) {
+        struct node *x = which ? node->imaginary : node;
+        if (x) TRY(convert_part(&part, tape, x, &conversion, false, arena));
+        if (tape_failed(tape)) return failure_of_model(tape);
+        spread_parts(out, x ? part : NULL, which, node->n);
     }
     *errors = out;
     return status_ok();

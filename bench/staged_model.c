@@ -124,7 +124,7 @@ static struct status stage(struct reference *r)
     if (!steps.count) return status_ok();
     for (int k = 0; k < 2; k++) {
         struct tape *tape = &bench->staged[k]->tape;
-        TRY(model_errors(errors[k], tape, nodes[k], r, arena));
+        TRY(model_errors(errors[k], tape, nodes[k], r, false, arena));
         if (!*errors[k]) {
             r->staged_bound = NULL;
             return status_ok();

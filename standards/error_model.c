@@ -241,7 +241,9 @@ enum { BLOCK = 256 };
 /* What measure_element finds of elements whose values are finite, that are within their bounds, and that no better reference
  * would put outside. z is NaN where the model is exact. */
 struct measured_block {
-    double z[BLOCK], quotient[BLOCK];
+    double z[BLOCK], size[BLOCK],
+        allowed[BLOCK]; /* of the error; by how much it is divided to give the quotient */
+    size_t worse;       /* elements whose quotient is above the one given, or nearly so */
 };
 
 /* Half a unit of float32 at x, finite. */
@@ -263,10 +265,12 @@ VECTORIZED static size_t measure_plain(struct measured_block *restrict out,
                                        const float *restrict got, const double *restrict want,
                                        const double *restrict kernel_bound,
                                        const double *restrict kernel_rms,
-                                       const double *restrict own, bool bounded, size_t n)
+                                       const double *restrict own, bool bounded, double quotient,
+                                       size_t n)
 {
     static const double largest = 0x1.fffffep127;
-    size_t special = 0;
+    size_t special = 0, worse = 0;
+    quotient *= 1 - 0x1p-40;
     for (size_t i = 0; i < n; i++) {
         double half = half_unit_f32(want[i]), reach = kernel_bound[i], error = got[i] - want[i];
         double rms = kernel_rms[i], spread = rms, inner = reach < half ? reach : half;
@@ -278,10 +282,13 @@ VECTORIZED static size_t measure_plain(struct measured_block *restrict out,
         bool plain = (fabs(want[i]) <= largest) & (whole < INFINITY) & (rms < INFINITY) &
                      ((size < half) | (size <= sure));
         special += !plain;
-        out->quotient[i] = size / (whole + half);
+        out->size[i] = size;
+        out->allowed[i] = whole + half;
+        worse += size > quotient * (whole + half);
         double z = error / sqrt(spread * spread + 4 * half * half / 12);
         out->z[i] = reach == 0 ? (double)NAN : z;
     }
+    out->worse = worse;
     return special;
 }
 
@@ -305,12 +312,13 @@ static bool measure_block(struct model_findings *out, struct error_statistics *s
                want->absolute, count);
     if (measure_plain(&block, (const float *)(const void *)model->got + start, want->hi + start,
                       want->kernel_bound + start, want->kernel_rms + start, own,
-                      want->state == REFERENCE_BOUNDED, count))
+                      want->state == REFERENCE_BOUNDED, out->worst.quotient, count))
         return false;
+    bool first = out->worst.index == SIZE_MAX;
+    for (size_t i = 0; i < count && (first || block.worse); i++)
+        note_beyond(out, start + i, want->hi[start + i], got_at(model, start + i),
+                    fmin(block.size[i] / block.allowed[i], 1));
     for (size_t i = 0; i < count; i++) {
-        if (block.quotient[i] > out->worst.quotient || out->worst.index == SIZE_MAX)
-            note_beyond(out, start + i, want->hi[start + i], got_at(model, start + i),
-                        fmin(block.quotient[i], 1));
         if (fabs(block.z[i]) > out->largest) {
             out->largest = fabs(block.z[i]);
             out->largest_index = start + i;
@@ -393,20 +401,24 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
         .saturates = dtype == DT_F8E4M3 || dtype == DT_F8E5M2,
         .largest = dtype_info(dtype)->largest,
     };
+    struct arena_mark before = arena_mark(arena);
     size_t *uncertain = arena_allocate_array(arena, MOST_REFINED, sizeof *uncertain), count;
 
     if (!uncertain) return status_no_memory(MOST_REFINED * sizeof *uncertain);
     model.z = arena_allocate_array(arena, want->n, sizeof *model.z);
     if (!model.z) return status_no_memory(want->n * sizeof *model.z);
-    model.scale_ulp = dtype_ulp(model.compute, largest_magnitude(want));
+    if (!want->kernel_bound) model.scale_ulp = dtype_ulp(model.compute, largest_magnitude(want));
     measure_all(out, &model, uncertain, MOST_REFINED, &count);
-    if (count && want->refine) {
+    bool refined = count && want->refine;
+    if (refined) {
         TRY(want->refine(want, count, uncertain, 0x1p-10));
         measure_all(out, &model, uncertain, MOST_REFINED, &count);
     }
     /* What the last rounding leaves of narrow results does not show which errors a line shares. */
-    if (model.dtype != model.compute) return status_ok();
-    return measure_lines(out, arena, &model, dtype_is_complex(got->dtype));
+    if (model.dtype == model.compute)
+        TRY(measure_lines(out, arena, &model, dtype_is_complex(got->dtype)));
+    if (!refined) arena_rewind(arena, before); /* what is refined stays */
+    return status_ok();
 }
 
 double error_model_allowed(const struct reference *want, size_t i)

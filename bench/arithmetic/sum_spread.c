@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/vectorize.h"
+
 /* The exponent of the last bit that is set in x, finite and not 0. */
 static int last_bit(double x)
 {
@@ -17,126 +19,186 @@ static int last_bit(double x)
     return exponent - 1075 + __builtin_ctzll(significand);
 }
 
-bool sum_is_exact(const double *term, size_t n, int bits)
+bool sum_of_every_is_exact(const double *term, size_t n, size_t step, int bits)
 {
     enum { LEAST_NORMAL = -126 };
     double magnitude = 0;
     int last = 1024;
     for (size_t k = 0; k < n; k++) {
-        if (term[k] == 0) continue;
-        magnitude += fabs(term[k]);
+        double x = term[k * step];
+        if (x == 0) continue;
+        magnitude += fabs(x);
         if (!(magnitude < INFINITY)) return false;
-        int place = last_bit(term[k]);
+        int place = last_bit(x);
         if (place < last) last = place;
         if (last < LEAST_NORMAL || magnitude > ldexp(1, last + bits)) return false;
     }
     return true;
 }
 
-/* A random order is a walk from 0 to S whose steps are drawn without replacement: E S_k^2 is
- * k (n - k) / (n (n - 1)) (Q - S^2 / n) + k^2 S^2 / n^2; summed over k = 1 .. n. */
-double sum_spread_of_any_order(double n, double sum, double squares)
+bool sum_is_exact(const double *term, size_t n, int bits)
 {
-    double scatter = fmax(squares - sum * sum / n, 0);
-    return (n + 1) / 6 * scatter + sum * sum * (n + 1) * (2 * n + 1) / (6 * n);
+    return sum_of_every_is_exact(term, n, 1, bits);
 }
 
-enum { LANES = 8, BLOCK = 64, PARTS = 4 };
+enum { LANES = 8, BLOCK = 64, PARTS = 4, WIDTH = SUM_SPREAD_LINES };
 
-/* Sums in float as kernels form them: every chain is one dependency, and they run side by side. */
+/* Each line is a chain of additions that wait for each other, so `width` lines are walked side by side, 1 or WIDTH: term k of
+ * line w is term[k * width + w]. Lanes are independent, so a line's result does not depend on its neighbours. The functions are compiled
+ * for both widths, and for WIDTH in each register width. */
+#define FOR_EACH_LINE for (size_t w = 0; w < width; w++)
+#define OF_ANY_WIDTH  static inline __attribute__((always_inline))
+
+/* Sums in float as kernels form them. */
 struct imitation {
-    float forward, fused, reverse, lane[LANES], block, blocks, part[PARTS];
-    double apart; /* the largest error of a partial sum of `forward` */
+    float forward[WIDTH], fused[WIDTH], reverse[WIDTH], lane[LANES][WIDTH], block[WIDTH],
+        blocks[WIDTH], part[PARTS][WIDTH];
+    double walk[WIDTH], apart[WIDTH]; /* the largest error of a partial sum of `forward` */
 };
 
-static void imitate(struct imitation *sums, const double *term, size_t n)
+OF_ANY_WIDTH void add_to_each(float *restrict sum, const float *restrict x, size_t width)
 {
-    size_t part = (n + PARTS - 1) / PARTS;
-    double walk = 0;
-    *sums = (struct imitation){ 0 };
-    for (size_t k = 0; k < n; k++) {
-        float x = (float)term[k];
-        sums->forward += x;
-        walk += x;
-        sums->apart = fmax(sums->apart, fabs(sums->forward - walk));
-        sums->fused = (float)(sums->fused + term[k]); /* the product is not rounded */
-        sums->reverse += (float)term[n - 1 - k];
-        sums->lane[k % LANES] += x;
-        sums->block += x;
-        if (k % BLOCK == BLOCK - 1) {
-            sums->blocks += sums->block;
-            sums->block = 0;
-        }
-    }
-    for (size_t p = 0; p < PARTS; p++)
-        for (size_t k = p * part; k < n && k < (p + 1) * part; k++) sums->part[p] += (float)term[k];
+    FOR_EACH_LINE sum[w] += x[w];
 }
 
-/* The largest error of the imitations, against the sum of the terms as float. */
-static double imitated_error(const double *term, size_t n, double exact)
+OF_ANY_WIDTH void imitate(struct imitation *restrict sums, const double *restrict term, size_t n,
+                          size_t width)
+{
+    size_t part = (n + PARTS - 1) / PARTS;
+    memset(sums, 0, sizeof *sums);
+    for (size_t k = 0; k < n; k++) {
+        const double *restrict here = term + k * width, *restrict back = term + (n - 1 - k) * width;
+        float x[WIDTH], last[WIDTH];
+        FOR_EACH_LINE x[w] = (float)here[w];
+        FOR_EACH_LINE last[w] = (float)back[w];
+        FOR_EACH_LINE
+        {
+            sums->forward[w] += x[w];
+            sums->walk[w] += x[w];
+            double apart = fabs(sums->forward[w] - sums->walk[w]);
+            sums->apart[w] = apart > sums->apart[w] ? apart : sums->apart[w];
+        }
+        FOR_EACH_LINE sums->fused[w] =
+            (float)(sums->fused[w] + here[w]); /* the product is not rounded */
+        add_to_each(sums->reverse, last, width);
+        add_to_each(sums->lane[k % LANES], x, width);
+        add_to_each(sums->part[k / part], x, width);
+        add_to_each(sums->block, x, width);
+        if (k % BLOCK != BLOCK - 1) continue;
+        add_to_each(sums->blocks, sums->block, width);
+        FOR_EACH_LINE sums->block[w] = 0;
+    }
+}
+
+/* The largest error of the imitations, against the sums of the terms as float. */
+OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, const double *exact,
+                                  size_t width)
 {
     struct imitation sums;
-    float lanes = 0, parts = 0;
-    imitate(&sums, term, n);
-    for (int k = 0; k < LANES; k++) lanes += sums.lane[k];
-    for (int k = 0; k < PARTS; k++) parts += sums.part[k];
-    double results[] = { sums.forward, sums.fused, sums.reverse, lanes, sums.blocks + sums.block,
-                         parts },
-           worst = isfinite(sums.apart) ? sums.apart : 0;
-    for (size_t k = 0; k < sizeof results / sizeof *results; k++)
-        if (isfinite(results[k])) worst = fmax(worst, fabs(results[k] - exact));
-    return worst;
+    imitate(&sums, term, n, width);
+    FOR_EACH_LINE
+    {
+        float lanes = 0, parts = 0;
+        for (int k = 0; k < LANES; k++) lanes += sums.lane[k][w];
+        for (int k = 0; k < PARTS; k++) parts += sums.part[k][w];
+        const double results[] = { sums.forward[w],
+                                   sums.fused[w],
+                                   sums.reverse[w],
+                                   lanes,
+                                   sums.blocks[w] + sums.block[w],
+                                   parts };
+        worst[w] = isfinite(sums.apart[w]) ? sums.apart[w] : 0;
+        for (size_t k = 0; k < sizeof results / sizeof *results; k++)
+            if (isfinite(results[k])) worst[w] = fmax(worst[w], fabs(results[k] - exact[w]));
+    }
 }
 
 /* sum S_k^2 of a kernel with eight lanes, or four, each a walk of its own. Data of alternating signs are
  * kind to the other orders and not to these. */
-static double spread_of_lanes(const double *term, size_t n)
+OF_ANY_WIDTH void spreads_of_lanes(double *spread, const double *restrict term, size_t n,
+                                   size_t width)
 {
     enum { FEWER = LANES / 2 };
-    double walk[LANES] = { 0 }, second[LANES] = { 0 }, total = 0;
-    double longer[FEWER] = { 0 }, longer_second[FEWER] = { 0 }, longer_total = 0;
-    size_t k = 0;
-    for (; k + LANES <= n; k += LANES) {
-        for (size_t j = 0; j < LANES; j++) {
-            walk[j] += term[k + j];
-            second[j] += walk[j] * walk[j];
-        }
+    double walk[LANES][WIDTH] = { { 0 } }, second[LANES][WIDTH] = { { 0 } };
+    double longer[FEWER][WIDTH] = { { 0 } }, longer_second[FEWER][WIDTH] = { { 0 } };
+    for (size_t k = 0; k + LANES <= n; k += LANES)
         for (size_t j = 0; j < FEWER; j++) {
-            double between = longer[j] + term[k + j];
-            longer[j] = between + term[k + j + FEWER];
-            longer_second[j] += between * between + longer[j] * longer[j];
+            const double *restrict x = term + (k + j) * width, *restrict y = x + FEWER * width;
+            FOR_EACH_LINE
+            {
+                walk[j][w] += x[w];
+                second[j][w] += walk[j][w] * walk[j][w];
+                walk[j + FEWER][w] += y[w];
+                second[j + FEWER][w] += walk[j + FEWER][w] * walk[j + FEWER][w];
+                double between = longer[j][w] + x[w];
+                longer[j][w] = between + y[w];
+                longer_second[j][w] += between * between + longer[j][w] * longer[j][w];
+            }
         }
+    FOR_EACH_LINE
+    {
+        double total = 0, longer_total = 0;
+        for (size_t j = 0; j < LANES; j++) total += second[j][w];
+        for (size_t j = 0; j < FEWER; j++) longer_total += longer_second[j][w];
+        spread[w] = fmax(total, longer_total);
     }
-    for (size_t j = 0; j < LANES; j++) total += second[j];
-    for (size_t j = 0; j < FEWER; j++) longer_total += longer_second[j];
-    return fmax(total, longer_total);
 }
 
 /* A kernel whose order is none of these may be off by as much again; on random data more would widen. */
 static const double IMITATED_SHARE = 0.7;
 
+static inline double square_of_imitated(double error)
+{
+    double imitated = IMITATED_SHARE * error * 0x1p24;
+    return imitated * imitated;
+}
+
+OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term, size_t n,
+                           bool products, bool single, size_t width)
+{
+    /* S_k from the front are walk[k]; those from the back are S - walk[k - 1]. */
+    double walk[WIDTH] = { 0 }, first[WIDTH] = { 0 }, second[WIDTH] = { 0 }, squares[WIDTH] = { 0 },
+           rounded[WIDTH] = { 0 }, lanes[WIDTH], errors[WIDTH];
+    FOR_EACH_LINE parts[w] = (struct sum_spread){ 0, 0 };
+    if (n < 2 && !products) return;
+    for (size_t k = 0; k < n; k++) {
+        const double *restrict x = term + k * width;
+        FOR_EACH_LINE
+        {
+            walk[w] += x[w];
+            first[w] += walk[w];
+            second[w] += walk[w] * walk[w];
+            squares[w] += x[w] * x[w];
+            rounded[w] += (float)x[w];
+        }
+    }
+    spreads_of_lanes(lanes, term, n, width);
+    double size = (double)n;
+    FOR_EACH_LINE
+    {
+        double before = first[w] - walk[w], before_second = second[w] - walk[w] * walk[w];
+        double reverse = size * walk[w] * walk[w] - 2 * walk[w] * before + before_second;
+        double spread =
+            fmax(fmax(second[w], reverse), sum_spread_of_any_order(size, walk[w], squares[w]));
+        spread = fmax(spread, lanes[w]) / 3;
+        parts[w].formula = products ? spread + squares[w] / 3 : spread;
+    }
+    if (!single) return;
+    imitated_errors(errors, term, n, rounded, width);
+    FOR_EACH_LINE parts[w].imitated = square_of_imitated(errors[w]);
+}
+
 struct sum_spread sum_spread_parts(const double *term, size_t n, bool products, bool single)
 {
-    struct sum_spread parts = { 0, 0 };
-    /* S_k from the front are walk[k]; those from the back are S - walk[k - 1]. */
-    double walk = 0, first = 0, second = 0, squares = 0, rounded = 0;
-    if (n < 2 && !products) return parts;
-    for (size_t k = 0; k < n; k++) {
-        walk += term[k];
-        first += walk;
-        second += walk * walk;
-        squares += term[k] * term[k];
-        rounded += (float)term[k];
-    }
-    double size = (double)n, before = first - walk, before_second = second - walk * walk;
-    double reverse = size * walk * walk - 2 * walk * before + before_second;
-    double spread = fmax(fmax(second, reverse), sum_spread_of_any_order(size, walk, squares));
-    spread = fmax(spread, spread_of_lanes(term, n)) / 3;
-    parts.formula = products ? spread + squares / 3 : spread;
-    if (!single) return parts;
-    double imitated = IMITATED_SHARE * imitated_error(term, n, rounded) * 0x1p24;
-    parts.imitated = imitated * imitated;
+    struct sum_spread parts;
+    parts_of(&parts, term, n, products, single, 1);
     return parts;
+}
+
+VECTORIZED void sum_spread_parts_of_lines(struct sum_spread *parts, const double *term, size_t n,
+                                          bool products, bool single)
+{
+    parts_of(parts, term, n, products, single, WIDTH);
 }
 
 double sum_spread(const double *term, size_t n, bool products, bool single)
@@ -148,7 +210,7 @@ double sum_spread(const double *term, size_t n, bool products, bool single)
 /* Terms that have errors of their own and repeat: while a sum stays between two powers of 2, a term that comes N times is
  * rounded alike N times, by what nobody knows, u 2^e / sqrt 3 in the root mean square. So N^2 of these count, where
  * independent roundings have N. 0 where there are more than a few different terms. */
-static double spread_of_repeated(const double *term, size_t n)
+static double spread_of_repeated(const double *term, size_t n, size_t width)
 {
     enum { MOST_VALUES = 8, BINADES = 32 };
     double value[MOST_VALUES], walk = 0, total = 0;
@@ -156,12 +218,13 @@ static double spread_of_repeated(const double *term, size_t n)
     int exponent[BINADES] = { 0 };
     size_t values = 0;
     for (size_t k = 0; k < n; k++) {
+        double x = term[k * width];
         size_t j = 0;
-        if (term[k] == 0) continue;
-        while (j < values && value[j] != term[k]) j++;
+        if (x == 0) continue;
+        while (j < values && value[j] != x) j++;
         if (j == MOST_VALUES) return 0;
-        if (j == values) value[values++] = term[k];
-        walk += term[k];
+        if (j == values) value[values++] = x;
+        walk += x;
         if (walk == 0 || !isfinite(walk)) continue;
         int e = ilogb(walk), slot = e & (BINADES - 1);
         exponent[slot] = e;
@@ -175,18 +238,46 @@ static double spread_of_repeated(const double *term, size_t n)
     return total / 3;
 }
 
-double sum_spread_of_inexact(double *term, size_t n, bool products, bool single)
+/* The spreads are those of the terms as they are; terms are changed twice, and imitated again. */
+OF_ANY_WIDTH void imitate_copies(double *restrict spread, double *restrict term, size_t n,
+                                 size_t width)
 {
     enum { COPIES = 2 };
-    double spread = fmax(sum_spread(term, n, products, single), spread_of_repeated(term, n));
-    for (int copy = 0; single && copy < COPIES; copy++) {
-        double exact = 0, imitated;
+    for (int copy = 0; n > 1 && copy < COPIES; copy++) {
+        double exact[WIDTH] = { 0 }, errors[WIDTH];
         for (size_t k = 0; k < n; k++) {
-            term[k] *= 1 + 0x1.4p-22; /* five units of float's roundoff */
-            exact += (float)term[k];
+            double *restrict x = term + k * width;
+            FOR_EACH_LINE
+            {
+                x[w] *= 1 + 0x1.4p-22; /* five units of float's roundoff */
+                exact[w] += (float)x[w];
+            }
         }
-        imitated = IMITATED_SHARE * imitated_error(term, n, exact) * 0x1p24;
-        if (n > 1) spread = fmax(spread, imitated * imitated);
+        imitated_errors(errors, term, n, exact, width);
+        FOR_EACH_LINE spread[w] = fmax(spread[w], square_of_imitated(errors[w]));
     }
+}
+
+double sum_spread_of_inexact(double *term, size_t n, bool products, bool single)
+{
+    double spread = fmax(sum_spread(term, n, products, single), spread_of_repeated(term, n, 1));
+    if (single) imitate_copies(&spread, term, n, 1);
     return spread;
+}
+
+VECTORIZED static void imitate_copies_of_lines(double *spread, double *term, size_t n)
+{
+    imitate_copies(spread, term, n, WIDTH);
+}
+
+void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, bool products,
+                         bool single)
+{
+    struct sum_spread parts[WIDTH];
+    sum_spread_parts_of_lines(parts, term, n, products, single);
+    for (size_t w = 0; w < WIDTH; w++) {
+        spread[w] = fmax(parts[w].formula, parts[w].imitated);
+        if (inexact) spread[w] = fmax(spread[w], spread_of_repeated(term + w, n, WIDTH));
+    }
+    if (inexact && single) imitate_copies_of_lines(spread, term, n);
 }

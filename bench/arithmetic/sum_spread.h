@@ -21,6 +21,8 @@
  * Masks, counts and numbers of few bits are like that. False when a term is not finite, or so small that a
  * partial sum could be subnormal. */
 bool sum_is_exact(const double *term, size_t n, int bits);
+bool sum_of_every_is_exact(const double *term, size_t n, size_t step,
+                           int bits); /* of every step-th value */
 
 /* The expected square of the error of a sum, last rounding included, over u^2.
  *
@@ -41,7 +43,22 @@ struct sum_spread sum_spread_parts(const double *term, size_t n, bool products, 
  * repeat other roundings, all of them alike: N equal steps err N times as much as one, not sqrt N times. The terms are changed in their last bits, so `term` is for scratch. */
 double sum_spread_of_inexact(double *term, size_t n, bool products, bool single);
 
-/* The mean over all orders of sum S_k^2, from the number of terms, their sum and their sum of squares. */
-double sum_spread_of_any_order(double n, double sum, double squares);
+/* The same of as many lines at once, each as if it were alone; term k of line w is term[k * SUM_SPREAD_LINES + w]. All lines
+ * are `inexact`, or none: then the terms are not changed. */
+enum { SUM_SPREAD_LINES = 16 };
+void sum_spread_parts_of_lines(struct sum_spread *parts, const double *term, size_t n,
+                               bool products, bool single);
+void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, bool products,
+                         bool single);
+
+/* The mean over all orders of sum S_k^2, from the number of terms, their sum and their sum of squares. A random order is a
+ * walk from 0 to S whose steps are drawn without replacement: E S_k^2 is k (n - k) / (n (n - 1)) (Q - S^2 / n) +
+ * k^2 S^2 / n^2; summed over k = 1 .. n. */
+static inline double sum_spread_of_any_order(double n, double sum, double squares)
+{
+    double scatter = squares - sum * sum / n;
+    scatter = scatter > 0 ? scatter : 0;
+    return (n + 1) / 6 * scatter + sum * sum * (n + 1) * (2 * n + 1) / (6 * n);
+}
 
 #endif

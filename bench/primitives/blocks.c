@@ -70,6 +70,17 @@ static bool reads_unread(const struct node *x)
 
 _Static_assert(TENSOR_MAX_RANK < 32, "dimensions are bits of a mask");
 
+/* No copy is made of what does not lie together. */
+static struct node *reduce_in_place(struct tape *tape, const struct reduction *reduction,
+                                    struct node *x, uint32_t dims, const int64_t *shape)
+{
+    (void)node_values(tape, x);
+    struct node *node =
+        node_new_reader(tape, reduction->primitive, x->dtype, x->rank, shape, 1, &x, NULL);
+    if (!tape_failed(tape)) reduction->model(tape, node, x, dims);
+    return node;
+}
+
 struct node *node_reduce(struct tape *tape, const struct reduction *reduction, struct node *x,
                          uint32_t dims, bool keepdim)
 {
@@ -80,6 +91,10 @@ struct node *node_reduce(struct tape *tape, const struct reduction *reduction, s
     if (!lines) return tape_failure(tape);
     dims &= (1u << rank) - 1;
     for (int d = 0; d < rank; d++) block_shape[d] = shape[d] = dims >> d & 1 ? 1 : x->shape[d];
+    if (tape_is_model(tape) && reduction->model && !x->integer) {
+        struct node *node = reduce_in_place(tape, reduction, x, dims, shape);
+        return keepdim ? node : node_squeeze(tape, node, dims);
+    }
     struct node *blocks = x;
     uint32_t reduced = dims;
     if (!lie_together(&first, x, dims)) {

@@ -14,8 +14,8 @@
 #include "bench/arithmetic/norms.h"
 #include "bench/arithmetic/panels.h"
 #include "bench/arithmetic/rounding.h"
-#include "bench/arithmetic/sum_spread.h"
 #include "bench/arithmetic/tiles.h"
+#include "bench/primitives/typical_products.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/known_values.h"
 #include "core/parallel.h"
@@ -32,77 +32,6 @@ void matmul_repair(double *z, size_t step, const double *x, const double *y, con
                        y[p->transpose_b ? j * p->k + l : l * p->n + j];
             if (!isfinite(sum)) z[(i - first_row) * step + j - first_column] = sum;
         }
-}
-
-/* ---- typical errors ---------------------------------------------------------------------------- */
-
-/* sum_spread of the products of element (i, j): exactly where it was looked at, elsewhere by an estimate
- * that knows the element's value and the norms of its lines, times the worst that was seen. Imitated sums of one
- * element may be right by luck, so what they say of all elements together counts for each. */
-struct typical {
-    double *own; /* of all elements, or NULL: there are too many */
-    double quotient, repeated;
-};
-
-/* How many elements are looked at: a millisecond's worth of terms. */
-enum { MOST_LOOKED_AT = 4096, LEAST_LOOKED_AT = 64, TERMS_LOOKED_AT = 1 << 18 };
-
-static size_t looks(size_t k)
-{
-    size_t count = TERMS_LOOKED_AT / k;
-    return count > MOST_LOOKED_AT    ? MOST_LOOKED_AT
-           : count < LEAST_LOOKED_AT ? LEAST_LOOKED_AT
-                                     : count;
-}
-
-/* The estimate: the sum of squares of the products as if they were spread evenly. */
-static double estimated_spread(double k, double value, double norms)
-{
-    double squares = norms * norms / k;
-    return (sum_spread_of_any_order(k, value, squares) + squares) / 3;
-}
-
-static void look_at_products(struct typical *typical, struct tape *tape, const struct node *node,
-                             const struct node *a, const struct node *b, const struct matmul *p)
-{
-    size_t stride = (node->n - 1) / looks(p->k) + 1, size = p->m * p->n;
-    double *term = tape_allocate(tape, p->k, sizeof *term);
-    typical->own = stride == 1 ? tape_allocate(tape, node->n, sizeof *typical->own) : NULL;
-    double repeated = 0, looked_at = 0;
-    typical->quotient = 0;
-    for (size_t at = 0; at < node->n && !tape_failed(tape); at += stride) {
-        const double *x = a->value + a_element(p, a, at / size, at % size / p->n, 0);
-        const double *y = b->value + b_element(p, b, at / size, 0, at % p->n);
-        size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
-        double norm_x = 0, norm_y = 0;
-        for (size_t l = 0; l < p->k; l++) {
-            double u = x[l * step_x], v = y[l * step_y];
-            term[l] = u * v;
-            norm_x += u * u;
-            norm_y += v * v;
-        }
-        struct sum_spread parts = { 0, 0 };
-        if (isfinite(node->value[at])) parts = sum_spread_parts(term, p->k, true, !tape->wide);
-        double spread = fmax(parts.formula, parts.imitated);
-        if (parts.formula > 0) {
-            repeated += parts.imitated / parts.formula;
-            looked_at++;
-        }
-        double estimate =
-            estimated_spread((double)p->k, node->value[at], sqrt(norm_x) * sqrt(norm_y));
-        if (typical->own) typical->own[at] = spread;
-        if (spread > 0 && estimate > 0)
-            typical->quotient = fmax(typical->quotient, spread / estimate);
-    }
-    typical->repeated = looked_at > 0 ? fmax(repeated / looked_at, 1) : 1;
-}
-
-static double typical_error(const struct typical *typical, size_t at, double k, double value,
-                            double norms)
-{
-    double spread = typical->own ? typical->own[at] * typical->repeated
-                                 : estimated_spread(k, value, norms) * typical->quotient;
-    return isfinite(spread) ? sqrt(spread) : 0;
 }
 
 /* ---- norms ---------------------------------------------------------------------------------- */
@@ -286,9 +215,24 @@ struct certified {
         *marks; /* where bounds are made when they are read; else NULL: the node's array */
     bool multiplies, bounds; /* what is done now */
     bool typical;            /* the model of the root mean square: not gamma, but */
-    struct typical products;
+    struct typical_products products;
     double unit;
 };
+
+/* The errors of the operands added to a row's, and tidied. Those of exact ones are 0 and NULL. */
+VECTORIZED static void carry_row_errors(double *restrict error, const double *restrict value,
+                                        const double *restrict column,
+                                        const double *restrict column_error, double row,
+                                        double row_error, double spread, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        double bound = error[j], magnitude = fabs(value[j]);
+        if (row_error > 0) bound += spread * row_error * column[j];
+        if (column_error) bound += spread * (row + row_error) * column_error[j];
+        bound *= 1 + 0x1p-40;
+        error[j] = magnitude < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;
+    }
+}
 
 /* Bounds of row i of a tile when an operand is inexact or in the model of typical errors. */
 static void carried_row_bounds(double *error, const struct certified *c, const struct tile *t,
@@ -301,16 +245,13 @@ static void carried_row_bounds(double *error, const struct certified *c, const s
     const double *column = norms_of_product(b, b->norms, t->product) + t->first_column;
     const double *column_error =
         b->exact ? NULL : norms_of_product(b, b->error_norms, t->product) + t->first_column;
-    for (size_t j = 0; j < t->columns; j++) {
-        double value = c->node->value[at + j], bound = c->gamma * ra * column[j] + c->tiny;
-        if (c->typical)
-            bound = c->unit * typical_error(&c->products, at + j, (double)c->p->k, value,
-                                            ra * column[j]) +
-                    c->tiny;
-        if (ea > 0) bound += c->spread * ea * column[j];
-        if (column_error) bound += c->spread * (ra + ea) * column_error[j];
-        error[j] = tidy_bound(bound * (1 + 0x1p-40), value);
-    }
+    const double *value = c->node->value + at;
+    if (c->typical)
+        typical_products_row(error, value, column, &c->products, at, ra, c->unit, c->tiny,
+                             t->columns);
+    else
+        for (size_t j = 0; j < t->columns; j++) error[j] = c->gamma * ra * column[j] + c->tiny;
+    carry_row_errors(error, value, column, column_error, ra, ea, c->spread, t->columns);
 }
 
 /* The bounds of a tile, rows `step` apart. */
@@ -621,13 +562,13 @@ static void take_bounds(struct tape *tape, struct certified *c, const struct nod
     if (!node_need_errors(tape, c->node)) return;
     if (!known || !c->typical) do_tiles(tape, c, !known, !c->typical);
     if (!c->typical || tape_failed(tape)) return;
-    look_at_products(&c->products, tape, c->node, a, b, c->p);
+    typical_products_look(&c->products, tape, c->node, a, b, c->p);
     do_tiles(tape, c, false, true);
 }
 
-static bool is_alike(const void *a, const void *b)
+static bool is_alike(const struct node *a, const struct node *b)
 {
-    const struct matmul *p = a, *q = b;
+    const struct matmul *p = a->parameters, *q = b->parameters;
     return p->transpose_a == q->transpose_a && p->transpose_b == q->transpose_b &&
            p->batch == q->batch && p->m == q->m && p->n == q->n && p->k == q->k;
 }

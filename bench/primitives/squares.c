@@ -274,7 +274,9 @@ static bool reads_in_one_pass(const struct tape *tape, const struct node *x, uin
 
 struct node *node_sum_of_squares(struct tape *tape, struct node *x, uint32_t dims)
 {
-    static const struct reduction squares = { &squares_primitive, squares_evaluate, 0, NULL, true };
+    static const struct reduction squares = {
+        &squares_primitive, squares_evaluate, 0, NULL, true, NULL
+    };
     if (reads_in_one_pass(tape, x, dims)) return node_reduce(tape, &squares, x, dims, true);
     return node_sum(tape, node_apply(tape, "square", x), dims, true);
 }
@@ -282,8 +284,9 @@ struct node *node_sum_of_squares(struct tape *tape, struct node *x, uint32_t dim
 struct node *node_sum_of_squared_deviations(struct tape *tape, struct node *x, struct node *mean,
                                             uint32_t dims)
 {
-    static const struct reduction deviations = { &deviations_primitive, deviations_evaluate, 0,
-                                                 NULL, true };
+    static const struct reduction deviations = {
+        &deviations_primitive, deviations_evaluate, 0, NULL, true, NULL
+    };
     if (reads_in_one_pass(tape, x, dims)) return node_reduce(tape, &deviations, x, dims, true);
     if (!mean) mean = node_mean(tape, x, dims, true);
     return node_sum(tape, node_apply(tape, "square", node_subtract(tape, x, mean)), dims, true);

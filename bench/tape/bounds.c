@@ -2,21 +2,27 @@
 #include "bench/tape/bounds.h"
 
 #include "core/kernel_modes.h"
+#include "core/vectorize.h"
 
 static const double LEAST_NORMAL = 0x1p-126; /* of float32 */
 
+VECTORIZED static size_t count_beyond(const double *restrict value, double largest, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) count += fabs(value[i]) > largest;
+    return count;
+}
+
 void model_overflows(struct tape *tape, struct node *node)
 {
-    size_t i = 0;
+    const double largest = dtype_info(DT_F32)->largest;
     if (!tape_is_model(tape) || tape->wide || tape_failed(tape)) return;
-    while (i < node->n && !(fabs(node->value[i]) > dtype_info(DT_F32)->largest)) i++;
-    if (i == node->n) return;
+    if (!count_beyond(node->value, largest, node->n)) return;
     bool uniform = !node->error;
     if (!node_need_errors(tape, node)) return;
-    for (i = 0; i < node->n; i++) {
+    for (size_t i = 0; i < node->n; i++) {
         double magnitude = fabs(node->value[i]);
-        if (magnitude > dtype_info(DT_F32)->largest && isfinite(magnitude))
-            node->error[i] = INFINITY;
+        if (magnitude > largest && isfinite(magnitude)) node->error[i] = INFINITY;
         else if (uniform)
             node->error[i] = isfinite(magnitude) ? node->relative * magnitude + node->absolute : 0;
     }

@@ -45,18 +45,17 @@ static bool is_same(const struct node *a, const struct node *b)
     return x && y && bytes == others && !memcmp(x, y, bytes);
 }
 
-static bool is_step(const struct node *known, const struct node *node, parameters_alike *alike)
+static bool is_step(const struct node *known, const struct node *node, steps_alike *alike)
 {
     if (known->primitive != node->primitive || known->n != node->n || !values_of(known) ||
-        known->input_count != node->input_count || !alike(known->parameters, node->parameters))
+        known->input_count != node->input_count || !alike(known, node))
         return false;
     for (int i = 0; i < node->input_count; i++)
         if (!is_same(known->inputs[i], node->inputs[i])) return false;
     return true;
 }
 
-const struct node *known_values_find(struct tape *tape, const struct node *node,
-                                     parameters_alike *alike)
+const struct node *known_values_find(struct tape *tape, const struct node *node, steps_alike *alike)
 {
     enum { MOST_TRIED = 8 };
     if (!tape->twin) return NULL;

@@ -2,6 +2,7 @@
 #include "bench/arithmetic/sum_spread.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "support/suite.h"
 
@@ -195,6 +196,44 @@ START_TEST(blocks_of_any_length_are_within)
 }
 END_TEST
 
+enum { MOST_TERMS = 300, WIDTH = SUM_SPREAD_LINES };
+
+/* Terms of one kind a line: random, constant, a mask, of alternating signs, far apart, overflowing. */
+static double any_term(size_t line, size_t k)
+{
+    switch (line % 6) {
+    case 0: return normal();
+    case 1: return 0.1 * (double)(line + 1);
+    case 2: return normal() > 0;
+    case 3: return k % 2 ? -1.1 : 1.1;
+    case 4: return ldexp(normal(), (int)(k % 60));
+    default: return 1e38 * normal();
+    }
+}
+
+/* Lines side by side have the bits that each has alone. */
+START_TEST(lines_are_as_if_alone)
+{
+    static double side_by_side[MOST_TERMS * WIDTH], terms[WIDTH][MOST_TERMS];
+    for (size_t n = 1; n <= MOST_TERMS; n++)
+        for (int kind = 0; kind < 8; kind++) {
+            bool inexact = kind & 1, products = kind & 2, single = kind & 4;
+            double spread[WIDTH];
+            for (size_t w = 0; w < WIDTH; w++)
+                for (size_t k = 0; k < n; k++)
+                    side_by_side[k * WIDTH + w] = terms[w][k] = any_term(w + n, k);
+            sum_spread_of_lines(spread, side_by_side, n, inexact, products, single);
+            for (size_t w = 0; w < WIDTH; w++) {
+                double want = inexact ? sum_spread_of_inexact(terms[w], n, products, single)
+                                      : sum_spread(terms[w], n, products, single);
+                ck_assert_msg(!memcmp(&want, &spread[w], sizeof want),
+                              "%zu terms, line %zu, kind %d: %.17g for %.17g", n, w, kind,
+                              spread[w], want);
+            }
+        }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sum_spread");
@@ -202,6 +241,7 @@ int main(void)
     tcase_add_test(tcase, any_order_is_the_mean_over_all);
     tcase_add_test(tcase, partial_sums_of_both_directions);
     tcase_add_test(tcase, lanes_of_one_sign);
+    tcase_add_test(tcase, lines_are_as_if_alone);
     tcase_add_test(tcase, repeated_terms_are_imitated);
     tcase_add_test(tcase, inexact_terms_repeat_other_roundings);
     tcase_add_test(tcase, exact_sums);

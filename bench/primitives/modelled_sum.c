@@ -1,0 +1,174 @@
+/* A line is a chain of additions that wait for each other, so lines are summed side by side, as in
+ * bench/arithmetic/sum_spread.h. */
+#include "bench/primitives/modelled_sum.h"
+
+#include <math.h>
+
+#include "bench/arithmetic/rounding.h"
+#include "bench/arithmetic/sum_spread.h"
+#include "bench/tape/bounds.h"
+#include "core/vectorize.h"
+
+/* Terms of so many lines fit into a cache of their own; fewer lines than LEAST_LINES are summed one by one. */
+enum { WIDTH = SUM_SPREAD_LINES, MOST_TERMS = 1 << 13, LEAST_LINES = 4 };
+
+/* Where the terms of lines lie: term k of a line at the line's start + offset[k], or + k * step without such a table. */
+struct layout {
+    const struct node *x;
+    size_t extent, step;
+    size_t *offset;
+};
+
+/* The lines over `dims`: extents and strides of the dimensions that are left, or of those that are summed. */
+struct axes {
+    int count;
+    size_t extent[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], total;
+};
+
+static struct axes axes_of(const struct node *x, uint32_t dims, bool summed)
+{
+    struct axes axes = { .total = 1 };
+    size_t stride = 1;
+    for (int d = x->rank - 1; d >= 0; d--) {
+        size_t extent = (size_t)x->shape[d];
+        if ((bool)(dims >> d & 1) == summed && extent != 1) {
+            axes.extent[axes.count] = extent;
+            axes.stride[axes.count++] = stride;
+        }
+        if ((bool)(dims >> d & 1) == summed) axes.total *= extent;
+        stride *= extent;
+    }
+    return axes;
+}
+
+/* Where number i lies, counted in row-major order. */
+static size_t place_of(const struct axes *axes, size_t i)
+{
+    size_t at = 0;
+    for (int d = 0; d < axes->count; d++) {
+        at += i % axes->extent[d] * axes->stride[d];
+        i /= axes->extent[d];
+    }
+    return at;
+}
+
+/* Do the places of the numbers have one distance? */
+static bool is_even(const struct axes *axes)
+{
+    for (int d = 1; d < axes->count; d++)
+        if (axes->stride[d] != axes->stride[d - 1] * axes->extent[d - 1]) return false;
+    return true;
+}
+
+static struct layout layout_of(struct tape *tape, const struct node *x, const struct axes *summed)
+{
+    struct layout l = { x, summed->total, summed->count ? summed->stride[0] : 1, NULL };
+    if (is_even(summed)) return l;
+    l.offset = tape_allocate(tape, l.extent, sizeof *l.offset);
+    for (size_t k = 0; l.offset && k < l.extent; k++) l.offset[k] = place_of(summed, k);
+    return l;
+}
+
+/* Sums as struct running has them, the plain ones, and the errors of the terms. */
+struct sums {
+    double sum[WIDTH], low[WIDTH], magnitude[WIDTH], plain[WIDTH], carried[WIDTH];
+};
+
+/* The terms of `width` lines side by side, and their sums. */
+static inline __attribute__((always_inline)) void add_up(struct sums *restrict s,
+                                                         double *restrict term,
+                                                         const struct layout *l,
+                                                         const size_t *start, bool typical,
+                                                         size_t width)
+{
+    const double *restrict value = l->x->value, *restrict error = l->x->error;
+    const double relative = l->x->relative, absolute = l->x->absolute;
+    *s = (struct sums){ 0 };
+    for (size_t k = 0; k < l->extent; k++, term += width) {
+        size_t offset = l->offset ? l->offset[k] : k * l->step;
+        for (size_t w = 0; w < width; w++) {
+            double x = value[start[w] + offset], size = fabs(x);
+            double e = error ? error[start[w] + offset] : relative * size + absolute;
+            e = size < INFINITY ? e : 0;
+            term[w] = x;
+            s->low[w] += two_sum(&s->sum[w], x);
+            s->magnitude[w] += size;
+            s->plain[w] += x;
+            s->carried[w] += typical ? e * e : e;
+        }
+    }
+}
+
+VECTORIZED static void add_up_lines(struct sums *s, double *term, const struct layout *l,
+                                    const size_t *start, bool typical)
+{
+    add_up(s, term, l, start, typical, WIDTH);
+}
+
+/* The typical error of the additions, over the unit, of those lines that `need` it; `inexact` ones differ. The terms may be
+ * changed. */
+static void spread_lines(double *spread, double *term, const struct layout *l, const bool *need,
+                         const bool *inexact, size_t count, bool single)
+{
+    double of_inexact[WIDTH];
+    bool any[2] = { false, false };
+    for (size_t w = 0; w < count; w++) any[inexact[w]] |= need[w];
+    if (any[false]) sum_spread_of_lines(spread, term, l->extent, false, false, single);
+    if (any[true]) sum_spread_of_lines(of_inexact, term, l->extent, true, false, single);
+    for (size_t w = 0; w < count; w++)
+        if (need[w] && inexact[w]) spread[w] = of_inexact[w];
+}
+
+static void spread_line(double *spread, double *term, const struct layout *l, const bool *need,
+                        const bool *inexact, bool single)
+{
+    if (*need)
+        *spread = *inexact ? sum_spread_of_inexact(term, l->extent, false, single)
+                           : sum_spread(term, l->extent, false, single);
+}
+
+/* `count` lines, `width` of which are summed: 1, or WIDTH. */
+static void model_lines(const struct tape *tape, double *out, double *bound, double *term,
+                        const struct layout *l, const size_t *start, size_t count, size_t width)
+{
+    struct sums s;
+    bool typical = tape_is_typical(tape), need[WIDTH], inexact[WIDTH];
+    double own[WIDTH], spread[WIDTH], growth = tape_sum_growth(tape, l->extent);
+
+    if (width == 1) add_up(&s, term, l, start, typical, 1);
+    else add_up_lines(&s, term, l, start, typical);
+    for (size_t w = 0; w < count; w++) {
+        out[w] = isfinite(s.sum[w] + s.low[w]) ? s.sum[w] + s.low[w] : s.plain[w];
+        own[w] = growth * s.magnitude[w];
+        inexact[w] = s.carried[w] > 0;
+        bool exact = s.carried[w] == 0 &&
+                     sum_of_every_is_exact(term + w, l->extent, width, tape->wide ? 53 : 24);
+        if (exact) own[w] = 0;
+        need[w] = typical && !exact && isfinite(out[w]);
+    }
+    if (width == 1) spread_line(spread, term, l, need, inexact, !tape->wide);
+    else spread_lines(spread, term, l, need, inexact, count, !tape->wide);
+    for (size_t w = 0; w < count; w++) {
+        if (need[w]) own[w] = sqrt(spread[w]);
+        bound[w] = own[w] * tape->unit + (typical ? sqrt(s.carried[w]) : s.carried[w]);
+        bound[w] = tidy_bound(bound[w], out[w]);
+    }
+}
+
+void model_sums(struct tape *tape, struct node *node, const struct node *x, uint32_t dims)
+{
+    const struct axes left = axes_of(x, dims, false), summed = axes_of(x, dims, true);
+    if (!node_need_errors(tape, node) || !node->n) return;
+    struct arena_mark before = arena_mark(tape->arena);
+    const struct layout l = layout_of(tape, x, &summed);
+    size_t most = l.extent > MOST_TERMS || node->n < LEAST_LINES ? 1 : WIDTH;
+    double *term = tape_allocate(tape, l.extent * most, sizeof *term);
+    if (tape_failed(tape)) return;
+    for (size_t line = 0, count; line < node->n; line += count) {
+        size_t start[WIDTH];
+        count = node->n - line < most ? node->n - line : most;
+        for (size_t w = 0; w < most; w++) start[w] = place_of(&left, line + (w < count ? w : 0));
+        model_lines(tape, node->value + line, node->error + line, term, &l, start, count, most);
+    }
+    arena_rewind(tape->arena, before);
+}

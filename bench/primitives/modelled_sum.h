@@ -1,0 +1,12 @@
+/* Sums with the error of a plain kernel: what a model has for `sum`. */
+#ifndef PROBE_BENCH_PRIMITIVES_MODELLED_SUM_H
+#define PROBE_BENCH_PRIMITIVES_MODELLED_SUM_H
+
+#include "bench/tape/tape.h"
+
+/* Into the node, with one element for each line of x over the dimensions whose bit is set in `dims`, in the order of
+ * those that are left: the sums and the errors of a kernel, roundings of its own (in the mean, by the partial sums of these
+ * data) and the errors of the terms added up, in the mean as independent ones. Elements of x are read where they lie. */
+void model_sums(struct tape *tape, struct node *node, const struct node *x, uint32_t dims);
+
+#endif

@@ -1,0 +1,114 @@
+/* Lines of terms are walked several at once. */
+#include "bench/primitives/typical_products.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/arithmetic/sum_spread.h"
+#include "core/vectorize.h"
+
+/* How many elements are looked at: a millisecond's worth of terms. */
+enum { MOST_LOOKED_AT = 4096, LEAST_LOOKED_AT = 64, TERMS_LOOKED_AT = 1 << 18 };
+
+static size_t looks(size_t k)
+{
+    size_t count = TERMS_LOOKED_AT / k;
+    return count > MOST_LOOKED_AT    ? MOST_LOOKED_AT
+           : count < LEAST_LOOKED_AT ? LEAST_LOOKED_AT
+                                     : count;
+}
+
+/* The estimate: the sum of squares of the products as if they were spread evenly. */
+static inline double estimated_spread(double k, double value, double norms)
+{
+    double squares = norms * norms / k;
+    return (sum_spread_of_any_order(k, value, squares) + squares) / 3;
+}
+
+/* Products that are looked at together: where they are, and the norms of their lines. */
+struct look {
+    size_t at[SUM_SPREAD_LINES], count;
+    double norms[SUM_SPREAD_LINES];
+    double *term;                  /* k times SUM_SPREAD_LINES */
+    double repeated, with_formula; /* the sum of imitated over formula, and of how many */
+};
+
+static void take_terms(struct look *look, size_t at, const struct node *a, const struct node *b,
+                       const struct matmul *p)
+{
+    size_t size = p->m * p->n, w = look->count++;
+    const double *x = a->value + a_element(p, a, at / size, at % size / p->n, 0);
+    const double *y = b->value + b_element(p, b, at / size, 0, at % p->n);
+    size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
+    double norm_x = 0, norm_y = 0;
+    for (size_t l = 0; l < p->k; l++) {
+        double u = x[l * step_x], v = y[l * step_y];
+        look->term[l * SUM_SPREAD_LINES + w] = u * v;
+        norm_x += u * u;
+        norm_y += v * v;
+    }
+    look->at[w] = at;
+    look->norms[w] = sqrt(norm_x) * sqrt(norm_y);
+}
+
+static void look_at_terms(struct typical_products *typical, struct look *look,
+                          const struct node *node, size_t k, bool single)
+{
+    struct sum_spread parts[SUM_SPREAD_LINES];
+    sum_spread_parts_of_lines(parts, look->term, k, true, single);
+    for (size_t w = 0; w < look->count; w++) {
+        double value = node->value[look->at[w]];
+        if (!isfinite(value)) parts[w] = (struct sum_spread){ 0, 0 };
+        double spread = fmax(parts[w].formula, parts[w].imitated);
+        if (parts[w].formula > 0) {
+            look->repeated += parts[w].imitated / parts[w].formula;
+            look->with_formula++;
+        }
+        double estimate = estimated_spread((double)k, value, look->norms[w]);
+        if (typical->own) typical->own[look->at[w]] = spread;
+        if (spread > 0 && estimate > 0)
+            typical->quotient = fmax(typical->quotient, spread / estimate);
+    }
+    look->count = 0;
+}
+
+void typical_products_look(struct typical_products *typical, struct tape *tape,
+                           const struct node *node, const struct node *a, const struct node *b,
+                           const struct matmul *p)
+{
+    size_t stride = (node->n - 1) / looks(p->k) + 1;
+    struct look look = { .term = tape_allocate(tape, p->k * SUM_SPREAD_LINES, sizeof(double)) };
+    /* Lines that are not filled are walked, too. */
+    if (look.term) memset(look.term, 0, p->k * SUM_SPREAD_LINES * sizeof *look.term);
+    typical->own = stride == 1 ? tape_allocate(tape, node->n, sizeof *typical->own) : NULL;
+    typical->quotient = 0;
+    typical->terms = (double)p->k;
+    for (size_t at = 0; at < node->n && !tape_failed(tape); at += stride) {
+        take_terms(&look, at, a, b, p);
+        if (look.count == SUM_SPREAD_LINES || at + stride >= node->n)
+            look_at_terms(typical, &look, node, p->k, !tape->wide);
+    }
+    typical->repeated = look.with_formula > 0 ? fmax(look.repeated / look.with_formula, 1) : 1;
+}
+
+/* What the roundings of a row's products make in the mean, besides `tiny`. */
+VECTORIZED static void row_errors(double *restrict error, const double *restrict value,
+                                  const double *restrict column, const double *restrict own,
+                                  const struct typical_products *typical, double row, double unit,
+                                  double tiny, size_t n)
+{
+    double k = typical->terms, quotient = typical->quotient, repeated = typical->repeated;
+    for (size_t j = 0; j < n; j++) {
+        double spread = own ? own[j] * repeated
+                            : estimated_spread(k, value[j], row * column[j]) * quotient;
+        error[j] = unit * (fabs(spread) < INFINITY ? sqrt(spread) : 0) + tiny;
+    }
+}
+
+void typical_products_row(double *error, const double *value, const double *column,
+                          const struct typical_products *typical, size_t at, double row,
+                          double unit, double tiny, size_t n)
+{
+    row_errors(error, value, column, typical->own ? typical->own + at : NULL, typical, row, unit,
+               tiny, n);
+}

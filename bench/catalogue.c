@@ -38,6 +38,7 @@ static const struct {
     { "loss", "compensated sums, balls" },         { "loss_class", "compensated sums, balls" },
     { "scan", "compensated sums, balls" },         { "linalg", "residuals, balls" },
     { "factorization", "residuals, balls" },       { "packed_factors", "residuals, balls" },
+    { "scaled_products", "norms, compensated, balls" },
 };
 /* clang-format on */
 

@@ -7,6 +7,7 @@
 #include "bench/call/op.h"
 #include "bench/ops/factors.h"
 #include "bench/ops/matrices.h"
+#include "bench/ops/pseudo_inverse.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -277,6 +278,23 @@ static bool is_driver(const char *driver, const char *one, const char *other)
     return !strcmp(driver, one) || !strcmp(driver, other);
 }
 
+static bool is_whole(const int64_t *ranks, const struct node *a)
+{
+    int64_t k = a->shape[1] < a->shape[2] ? a->shape[1] : a->shape[2];
+    for (int64_t i = 0; ranks && i < a->shape[0]; i++)
+        if (ranks[i] != k) return false;
+    return true;
+}
+
+/* The shortest solution for the nearest matrices of those ranks; NULL: of full rank. */
+static struct node *solution_of_ranks(struct call *call, struct node *a, struct node *b,
+                                      const int64_t *ranks)
+{
+    if (is_whole(ranks, a)) return least_squares(call, a, b);
+    return node_matmul(call->tape, pseudo_inverse_of_rank(call->tape, a, ranks, a), false, b,
+                       false);
+}
+
 /* Solution, squared residuals, rank, singular values; which of the latter there are depends on LAPACK's driver. */
 static void lstsq(struct call *call)
 {
@@ -298,11 +316,25 @@ static void lstsq(struct call *call)
                           !memcmp(b->shape, x->shape, (size_t)(x->rank - 1) * sizeof *b->shape),
                       "the batches of lstsq do not agree"))
         return;
-    struct node *columns = call_matrices(call, b), *y = least_squares(call, a, columns);
+    double least = default_rank_tolerance(x);
+    double rcond = call_is_none(call, "rcond") ? least : call_real(call, "rcond");
+    bool by_rank = strcmp(driver, "gels") != 0, estimated = !strcmp(driver, "gelsy");
+    const int64_t *ranks = NULL;
+    if (by_rank) {
+        struct rank_tolerance limit = { rcond < 0 ? least : rcond, 0 };
+        ranks = call_ranks(call, a, limit, estimated ? 4 * (double)(k + 1) : 1);
+        if (!ranks) return;
+    }
+    bool whole = is_whole(ranks, a);
+    struct node *columns = call_matrices(call, b), *y = solution_of_ranks(call, a, columns, ranks);
+    if (!whole && rcond > least) { /* PyTorch's gradient is that of the default limit */
+        const int64_t *own = call_ranks(call, a, (struct rank_tolerance){ least, 0 }, 1);
+        y = node_straight_through(tape, y, solution_of_ranks(call, a, columns, own));
+    }
     struct node *solution = with_leading_of(tape, y, x);
     if (vector) solution = node_squeeze(tape, solution, 1u << (solution->rank - 1));
     call_return_typed(call, solution, x->dtype);
-    if (a->shape[1] > a->shape[2] && strcmp(driver, "gelsy") != 0) {
+    if (a->shape[1] > a->shape[2] && whole && !estimated) {
         struct node *off = node_subtract(tape, node_matmul(tape, a, false, y, false), columns);
         struct node *squares =
             node_real_part(tape, node_multiply(tape, off, node_conjugate(tape, off)));
@@ -310,8 +342,10 @@ static void lstsq(struct call *call)
     } else {
         call_return_empty(call, dtype_component(x->dtype));
     }
-    if (strcmp(driver, "gels") != 0)
-        call_return(call, node_integer_constant(tape, DT_I64, k, x->rank - 2, x->shape));
+    struct node *found = by_rank ? node_new_integer(tape, DT_I64, x->rank - 2, x->shape) : NULL;
+    for (size_t i = 0; found && !tape_failed(tape) && i < found->n; i++)
+        found->integer[i] = ranks[i];
+    if (found) call_return(call, found);
     else call_return(call, node_integer_constant(tape, DT_I64, 0, 1, (int64_t[]){ 0 }));
     if (is_driver(driver, "gelss", "gelsd"))
         call_return_real_batch(call, node_singular_values(tape, a), x);

@@ -9,6 +9,7 @@
 #include "bench/ops/integers.h"
 #include "bench/ops/matrices.h"
 #include "bench/ops/norms.h"
+#include "bench/ops/pseudo_inverse.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -409,58 +410,28 @@ static void lu_solve(struct call *call)
                       dtype_promote(x->dtype, b->dtype));
 }
 
-/* A tolerance that drops singular values leaves another inverse than the exact one. */
-static void refuse_truncation(struct call *call, const struct node *x, struct node *a)
+/* rcond is rtol's older name. Without either limit, or with an atol of 0 alone, there is PyTorch's own. */
+static struct rank_tolerance inverse_tolerance(struct call *call, const struct node *x)
 {
-    static const char *const names[] = { "rcond", "rtol", "atol" };
-    for (int k = 0; k < 3 && !tape_failed(call->tape); k++) {
-        if (call_is_none(call, names[k])) continue;
-        double limit = call_real(call, names[k]);
-        const struct node *s = node_singular_values(call->tape, node_detach(call->tape, a));
-        if (tape_failed(call->tape) || !s->n) return;
-        size_t count = (size_t)s->shape[1];
-        for (size_t b = 0; b < s->n; b += count) {
-            double least = (k < 2 ? limit * s->value[b] : limit) * (1 + dtype_ulp(x->dtype, 1));
-            if (!call_require(call, !(s->value[b + count - 1] <= least),
-                              "%s drops singular values: not in the catalogue", names[k]))
-                return;
-        }
-    }
+    const char *relative = call_is_none(call, "rtol") ? "rcond" : "rtol";
+    struct rank_tolerance out = { 0 };
+    if (!call_is_none(call, "atol")) out.absolute = call_real(call, "atol");
+    if (!call_is_none(call, relative)) out.relative = call_real(call, relative);
+    else if (out.absolute == 0) out.relative = default_rank_tolerance(x);
+    return out;
 }
 
-/* PyTorch's gradient of a Hermitian pinv is that of eigenvalues and eigenvectors, and is not symmetric. */
-static void refuse_gradient(struct tape *tape, struct node *node, struct node *cotangent,
-                            const void *parameters)
-{
-    (void)node, (void)cotangent, (void)parameters;
-    tape_fail(tape, STATUS_SKIP, "the gradient of pinv with hermitian is not in the catalogue");
-}
-
-/* Moore-Penrose inverse of a matrix of full rank: (A^H A)^-1 A^H or A^H (A A^H)^-1. */
 static void pseudo_inverse(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x), *y;
+    struct node *x = call_tensor(call, "input"), *given = call_matrices(call, x), *a = given;
     if (call_bool(call, "hermitian")) { /* only the lower triangle is read */
-        struct node *whole = node_detach(tape, hermitian_of_triangle(tape, a, false)), *given;
-        given = node_stacked_parts(tape, a);
-        bool complex_valued = whole->imaginary;
-        a = node_stated_gradient(tape, node_stacked_parts(tape, whole), 1, &given, refuse_gradient,
-                                 NULL);
-        if (complex_valued) a = node_of_stacked_parts(tape, a);
+        if (!call_require(call, a->shape[1] == a->shape[2], "a square matrix is needed")) return;
+        a = node_detach(tape, hermitian_of_triangle(tape, a, false));
     }
-    refuse_truncation(call, x, a);
-    struct node *adjoint = adjoint_of(tape, a);
     if (tape_failed(tape)) return;
-    if (a->shape[1] == a->shape[2]) {
-        y = node_inverse(tape, a);
-    } else if (a->shape[1] > a->shape[2]) {
-        struct node *square = node_matmul(tape, adjoint, false, a, false);
-        y = node_matmul(tape, node_inverse(tape, square), false, adjoint, false);
-    } else {
-        struct node *square = node_matmul(tape, a, false, adjoint, false);
-        y = node_matmul(tape, adjoint, false, node_inverse(tape, square), false);
-    }
+    const int64_t *ranks = call_ranks(call, a, inverse_tolerance(call, x), 1);
+    struct node *y = pseudo_inverse_of_rank(tape, a, ranks, given);
     call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
 }
 
@@ -489,33 +460,15 @@ static void nuclear_norm(struct call *call)
     call_return_typed(call, y, dtype_component(x->dtype));
 }
 
-/* The limit of singular values that count, as a share of the largest and absolute. */
-struct rank_tolerance {
-    double relative, absolute;
-};
-
 static struct rank_tolerance rank_tolerance_of(struct call *call, const struct node *x)
 {
     const char *absolute = call_is_none(call, "tol") ? "atol" : "tol";
     struct rank_tolerance out = { 0 };
     if (!call_is_none(call, "rtol")) out.relative = call_real(call, "rtol");
     if (!call_is_none(call, absolute)) out.absolute = call_real(call, absolute);
-    const int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1];
     if (call_is_none(call, "rtol") && out.absolute == 0 && call_is_none(call, "tol"))
-        out.relative = (double)(rows > columns ? rows : columns) * dtype_ulp(x->dtype, 1);
+        out.relative = default_rank_tolerance(x);
     return out;
-}
-
-/* How many of the k singular values, the largest first, are above the limit raised by `margin` of the largest? */
-static int64_t count_above(const double *values, size_t k, struct rank_tolerance tolerance,
-                           double margin)
-{
-    int64_t count = 0;
-    for (size_t i = 0; i < k; i++) {
-        double limit = fmax(values[0] * tolerance.relative, tolerance.absolute);
-        count += values[i] > limit + margin * values[0];
-    }
-    return count;
 }
 
 struct open_ranks {
@@ -542,10 +495,7 @@ static void matrix_rank(struct call *call)
     if (call_bool(call, "hermitian")) a = hermitian_of_triangle(tape, a, false);
     struct node *s = with_leading_of(tape, node_singular_values(tape, a), x);
     if (tape_failed(tape)) return;
-    const int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1];
-    struct open_ranks open = { s, rank_tolerance_of(call, x),
-                               (double)(rows > columns ? rows : columns) * dtype_ulp(x->dtype, 1) /
-                                   2 };
+    struct open_ranks open = { s, rank_tolerance_of(call, x), default_rank_tolerance(x) / 2 };
     const size_t k = (size_t)s->shape[s->rank - 1];
     struct node *rank = node_new_integer(tape, DT_I64, s->rank - 1, s->shape);
     for (size_t b = 0; !tape_failed(tape) && b < rank->n; b++)

@@ -73,6 +73,7 @@ static const struct {
     { "f64", DT_F64 }, { "f32", DT_F32 }, { "f16", DT_F16 }, { "bf16", DT_BF16 },
     { "i64", DT_I64 }, { "i32", DT_I32 }, { "i16", DT_I16 }, { "i8", DT_I8 },
     { "u8", DT_U8 },   { "bool", DT_BOOL }, { "c64", DT_C64 }, { "c128", DT_C128 },
+    { "f8e4m3", DT_F8E4M3 }, { "f8e5m2", DT_F8E5M2 },
 };
 /* clang-format on */
 

@@ -4,7 +4,7 @@
  *
  *     Functional.conv2d(f32(1,4,5,5), f32(6,2,3,3), stride=[2,1], groups=2)  # remark
  *
- * A tensor is a dtype (f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool c64 c128), its shape in
+ * A tensor is a dtype (f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool c64 c128 f8e4m3 f8e5m2), its shape in
  * parentheses and, in brackets, its elements (f32(3)[1 2 3]) or their range (f32(3)[0..1]);
  * without brackets floats are normal deviates and integers lie in -5..5. A tensor followed by
  * an apostrophe takes no gradient. Other values are written as in Python: 2, 0.5, inf, True,

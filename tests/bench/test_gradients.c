@@ -53,6 +53,8 @@ static const struct {
 static bool is_convention(const struct api_case *c)
 {
     const char *dot = strrchr(c->api, '.'), *name = dot ? dot + 1 : c->api;
+    /* The formula takes the matrix as it is, of which one triangle is read. */
+    if (!strcmp(name, "pinv") && value_find(&c->kwargs, "hermitian")) return true;
     for (size_t i = 0; i < sizeof conventions / sizeof *conventions; i++)
         if (!strcmp(name, conventions[i].api)) return true;
     return false;

@@ -133,4 +133,14 @@ for driver in (None, "gels", "gelsd", "gelss", "gelsy"):
     g.add("Torch.linalg.lstsq", normal(3, 3), normal(3, 1), driver=driver, grad=False)
     g.add("Torch.linalg.lstsq", normal(2, 4), normal(2, 3), driver=driver, grad=False)
 g.add("Torch.linalg.lstsq", normal(4, 2), normal(4, 3))
+for rank in (0, 1, 2):
+    a, b = low_rank(5, 3, rank), low_rank(3, 4, rank)
+    for driver in ("gelsd", "gelss"):
+        g.add("Torch.linalg.lstsq", a, normal(5, 2), driver=driver, grad=False)
+        g.add("Torch.linalg.lstsq", b, normal(3, 2), driver=driver, grad=False)
+    g.add("Torch.linalg.pinv", a)
+    g.add("Torch.linalg.pinv", b)
+g.add("Torch.linalg.pinv", positive(3, 3), hermitian=True)
+g.add("Torch.linalg.pinv", normal(4, 3), rtol=0.5)
+
 g.save()

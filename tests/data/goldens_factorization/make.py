@@ -93,4 +93,27 @@ for shape, reflections in (((4, 3), 3), ((4, 3), 2), ((3, 3), 3), ((2, 4, 2), 2)
     g.add("Tensor.ormqr", a, tau, g.normal(*shape[:-1], 3), grad=False)
     g.add("Aten.linalg_householder_product", a, tau, grad=False)
     g.add("Aten.ormqr", a, tau, g.normal(*shape[:-1], 3), grad=False)
+
+# ---- ranks -------------------------------------------------------------------------------------------------------
+for rank in (0, 1, 2):
+    for m, n in ((5, 3), (3, 4), (3, 3)):
+        a = low_rank(m, n, rank)
+        for driver in ("gelsd", "gelss"):  # gelsy of PyTorch 1.13 finds a rank of 1 or 2 in one matrix, by chance
+            g.add("Torch.linalg.lstsq", a, g.normal(m, 2), driver=driver, grad=rank > 0)
+        g.add("Torch.linalg.pinv", a)
+        g.add("Torch.pinverse", a)
+        g.add("Torch.linalg.pinv", a + a.mT if m == n else a, hermitian=m == n)
+g.add("Torch.linalg.lstsq", torch.stack((low_rank(4, 3, 2), low_rank(4, 3, 3))), g.normal(2, 4, 1), driver="gelsd")
+spread = torch.diag(torch.tensor([4.0, 1.0, 0.25]))
+turned = torch.linalg.qr(g.normal(5, 3))[0] @ spread @ torch.linalg.qr(g.normal(3, 3))[0]
+for options in ({"rtol": 0.5}, {"rtol": 0.1}, {"atol": 2.0}, {"atol": 0.5, "rtol": 0.5}, {"atol": 0.5, "rtol": 0.01}, {"rtol": 0.0}, {"rcond": 0.2}):
+    g.add("Torch.linalg.pinv", turned, **options)
+    g.add("Torch.linalg.pinv", turned.mT.contiguous(), **options)
+g.add("Torch.pinverse", turned, 0.5)
+g.add("Torch.linalg.lstsq", turned, g.normal(5, 2), 0.5, driver="gelsd")
+g.add("Torch.linalg.lstsq", turned, g.normal(5, 2), rcond=0.1, driver="gelss")
+g.add("Torch.linalg.pinv", symmetric(4, 4), hermitian=True)
+g.add("Torch.linalg.pinv", symmetric(2, 3, 3), hermitian=True, atol=0.0)
+g.add("Torch.linalg.pinv", torch.diag(torch.tensor([3.0, -2.0, 0.1])), rtol=0.5, hermitian=True)
+g.add("Torch.linalg.pinv", g.normal(3, 3), hermitian=True)  # not symmetric
 g.save()

@@ -1,0 +1,147 @@
+/* Pseudo-inverses of matrices of full rank by products, of others by their singular vectors: bounds of those ask that the values that
+ * are kept lie apart from those that are dropped. */
+#include "bench/ops/pseudo_inverse.h"
+
+#include <math.h>
+
+#include "bench/ops/matrices.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/complex_embedding.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/matmul.h"
+#include "bench/primitives/matrix.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/singular_vectors.h"
+#include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/view.h"
+
+double default_rank_tolerance(const struct node *x)
+{
+    const int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1];
+    return (double)(rows > columns ? rows : columns) * dtype_ulp(dtype_component(x->dtype), 1);
+}
+
+int64_t count_above(const double *values, size_t k, struct rank_tolerance tolerance, double margin)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < k; i++) {
+        double limit = fmax(values[0] * tolerance.relative, tolerance.absolute);
+        count += values[i] > limit + margin * values[0];
+    }
+    return count;
+}
+
+const int64_t *call_ranks(struct call *call, struct node *a, struct rank_tolerance tolerance,
+                          double factor)
+{
+    struct tape *tape = call->tape;
+    const struct node *s = node_singular_values(tape, node_detach(tape, a));
+    if (tape_failed(tape)) return NULL;
+    size_t batches = (size_t)s->shape[0], k = (size_t)s->shape[1];
+    int64_t *ranks = tape_allocate(tape, batches, sizeof *ranks);
+    double margin = default_rank_tolerance(a) / 2;
+    struct rank_tolerance high = { tolerance.relative * factor, tolerance.absolute * factor },
+                          low = { tolerance.relative / factor, tolerance.absolute / factor };
+    for (size_t b = 0; b < batches && !tape_failed(tape); b++) {
+        const double *values = s->value + b * k;
+        ranks[b] = k ? count_above(values, k, tolerance, 0) : 0;
+        if (!k || values[0] == 0) continue;
+        if (!call_require(call,
+                          count_above(values, k, high, margin) == ranks[b] &&
+                              count_above(values, k, low, factor > 1 ? 0 : -margin) == ranks[b],
+                          "a singular value lies at the limit of those that count"))
+            return NULL;
+    }
+    return tape_failed(tape) ? NULL : ranks;
+}
+
+static struct node *product(struct tape *tape, struct node *a, struct node *b)
+{
+    return node_matmul(tape, a, false, b, false);
+}
+
+struct shape_of_inverse {
+    bool tall, complex_valued;
+};
+
+/* With P the inverse and G the adjoint of its cotangent, for a wide A: K = G P, -(P K)^H + K P^H - A P K P^H + P^H P (G - K A);
+ * for a tall one K = P G, -(K P)^H + (G - A K) P P^H + P^H K - P^H K P A. */
+static void inverse_gradient(struct tape *tape, struct node *node, struct node *cotangent,
+                             const void *parameters)
+{
+    const struct shape_of_inverse *shape = parameters;
+    struct node *p = node, *g = cotangent, *a = node->inputs[1], *flow;
+    if (shape->complex_valued) {
+        p = node_of_stacked_parts(tape, p);
+        g = node_of_stacked_parts(tape, g);
+        a = node_of_stacked_parts(tape, a);
+    }
+    g = adjoint_of(tape, g);
+    struct node *ph = adjoint_of(tape, p);
+    if (shape->tall) {
+        struct node *k = product(tape, p, g), *phk = product(tape, ph, k);
+        struct node *rest = node_subtract(tape, g, product(tape, a, k));
+        flow = product(tape, product(tape, rest, p), ph);
+        flow = node_subtract(tape, flow, adjoint_of(tape, product(tape, k, p)));
+        flow = node_add(tape, flow, phk);
+        flow = node_subtract(tape, flow, product(tape, product(tape, phk, p), a));
+    } else {
+        struct node *k = product(tape, g, p), *kph = product(tape, k, ph);
+        struct node *rest = node_subtract(tape, g, product(tape, k, a));
+        flow = product(tape, product(tape, ph, p), rest);
+        flow = node_subtract(tape, flow, adjoint_of(tape, product(tape, p, k)));
+        flow = node_add(tape, flow, kph);
+        flow = node_subtract(tape, flow, product(tape, product(tape, a, p), kph));
+    }
+    tape_accumulate(tape, node->inputs[1], node_stacked_parts(tape, flow));
+}
+
+static struct node *of_full_rank(struct tape *tape, struct node *a)
+{
+    struct node *adjoint = adjoint_of(tape, a);
+    if (tape_failed(tape)) return a;
+    if (a->shape[1] == a->shape[2]) return node_inverse(tape, a);
+    if (a->shape[1] > a->shape[2])
+        return product(tape, node_inverse(tape, product(tape, adjoint, a)), adjoint);
+    return product(tape, adjoint, node_inverse(tape, product(tape, a, adjoint)));
+}
+
+/* Of one matrix (1, m, n): the `rank` first values and their vectors. */
+static struct node *of_rank(struct tape *tape, struct node *a, int64_t rank)
+{
+    struct singular_vectors vectors = { 0 };
+    if (!rank) return node_scale(tape, adjoint_of(tape, a), 0);
+    struct node *values = node_singular(tape, a, &vectors);
+    if (tape_failed(tape)) return values;
+    values = node_slice(tape, values, 1, 0, rank, 1);
+    struct node *v = node_slice(tape, vectors.v, 2, 0, rank, 1),
+                *u = node_slice(tape, vectors.u, 2, 0, rank, 1);
+    v = node_divide(tape, v, node_reshape(tape, values, 3, (int64_t[]){ 1, 1, rank }));
+    return product(tape, v, adjoint_of(tape, u));
+}
+
+struct node *pseudo_inverse_of_rank(struct tape *tape, struct node *a, const int64_t *ranks,
+                                    struct node *given)
+{
+    if (tape_failed(tape) || !ranks) return a;
+    int64_t batch = a->shape[0], m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
+    bool whole = true;
+    for (int64_t b = 0; b < batch; b++) whole = whole && ranks[b] == k;
+    if (whole && a == given) return of_full_rank(tape, a);
+    struct node *plain = node_detach(tape, a), *p;
+    if (whole) {
+        p = of_full_rank(tape, plain);
+    } else {
+        struct node **parts = tape_allocate(tape, (size_t)batch, sizeof *parts);
+        for (int64_t b = 0; b < batch && parts; b++)
+            parts[b] = of_rank(tape, node_slice(tape, plain, 0, b, 1, 1), ranks[b]);
+        p = parts ? node_concatenate(tape, parts, (int)batch, 0) : a;
+    }
+    struct shape_of_inverse *shape = tape_allocate(tape, 1, sizeof *shape);
+    if (tape_failed(tape)) return tape_failure(tape);
+    *shape = (struct shape_of_inverse){ m > n, a->imaginary != NULL };
+    struct node *input = node_stacked_parts(tape, given);
+    p = node_stated_gradient(tape, node_stacked_parts(tape, p), 1, &input, inverse_gradient, shape);
+    return shape->complex_valued ? node_of_stacked_parts(tape, p) : p;
+}

@@ -89,6 +89,7 @@ enum { MOST_POINTS_WITHOUT_PRODUCT = 25 };
 static bool is_by_product(struct call *call, const struct node *a, const struct node *b)
 {
     if (!strcmp(call->op->name, "_euclidean_dist")) return true;
+    if (!strcmp(call->op->name, "_cdist_backward")) return false; /* the distances are given */
     const struct value *mode = call_value(call, "compute_mode");
     bool is_text = mode->kind == VALUE_STRING, is_number = mode->kind == VALUE_INT;
     if (is_text ? !strcmp(mode->string, "use_mm_for_euclid_dist") : is_number && mode->integer == 1)

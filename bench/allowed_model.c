@@ -12,7 +12,6 @@
 #include "bench/primitives/binary_functions.h"
 #include "bench/primitives/short_factors.h"
 #include "bench/primitives/unary_functions.h"
-#include "bench/staged_values.h"
 #include "bench/what_if.h"
 #include "core/nearest_name.h"
 
@@ -98,23 +97,6 @@ static struct status move_values(struct reference *out, bool *can,
     return status_ok();
 }
 
-/* What a kernel that rounds between its steps makes of the call (staged_model.h has what it may make of it). */
-static struct status stage_values(struct reference *out, bool *can,
-                                  const struct allowed_context *context, bool numbers)
-{
-    const struct what_result result = { context->gradient, context->i };
-    double *staged;
-
-    if (dtype_info(out->dtype)->significand_bits >= 24 || dtype_is_complex(out->dtype))
-        return status_ok();
-    TRY(staged_values(&staged, context->bench, result, out, numbers, context->bench->own.arena));
-    if (!staged) return status_ok();
-    out->hi = staged;
-    out->lo = NULL;
-    *can = true;
-    return status_ok();
-}
-
 static struct status allow(struct reference *out, bool *can, struct reference *reference,
                            const struct kernel_modes *modes, bool cut_off)
 {
@@ -126,7 +108,6 @@ static struct status allow(struct reference *out, bool *can, struct reference *r
     *out = *reference;
     out->refine = NULL;
     out->stage = NULL;
-    if (modes->allowed[KERNEL_STAGED]) return stage_values(out, can, context, cut_off);
     TRY(bound_errors(out, can, context, modes));
     bool moves = *can && shortens && !context->bench->allowed[0]->tape.wide;
     return moves ? move_values(out, can, context, &deviation) : status_ok();

@@ -1,6 +1,4 @@
-/* References of kernels in the modes that a user allows (core/kernel_modes.h). That of KERNEL_STAGED, which goes alone, has
- * the values of such a kernel before its last rounding and its bounds as they were; cut_off: it rounds the numbers of
- * the call, too. */
+/* References of kernels in the modes that a user allows (core/kernel_modes.h). */
 #ifndef PROBE_BENCH_ALLOWED_MODEL_H
 #define PROBE_BENCH_ALLOWED_MODEL_H
 

@@ -37,7 +37,7 @@ static const struct {
     { "norm", "compensated sums, balls" },         { "vector_norm", "compensated sums, balls" },
     { "loss", "compensated sums, balls" },         { "loss_class", "compensated sums, balls" },
     { "scan", "compensated sums, balls" },         { "linalg", "residuals, balls" },
-    { "factorization", "residuals, balls" },
+    { "factorization", "residuals, balls" },       { "packed_factors", "residuals, balls" },
 };
 /* clang-format on */
 

@@ -61,11 +61,14 @@ static struct status refine_within(struct reference *r, size_t count, const size
         enclosure_refine(&target, context->re, count, components, r->dtype, wanted_ulp, budget);
         return status_ok();
     }
-    for (size_t k = 0; k < count; k++) { /* complex: one component at a time */
-        size_t element = components[k] / 2;
-        target.offset = components[k] % 2;
-        enclosure_refine(&target, target.offset ? context->im : context->re, 1, &element, r->dtype,
-                         wanted_ulp, budget);
+    size_t *elements = arena_allocate_array(context->arena, count, sizeof *elements);
+    if (!elements) return status_no_memory(count * sizeof *elements);
+    for (; target.offset < 2; target.offset++) { /* the real parts, then the imaginary ones */
+        size_t own = 0;
+        for (size_t k = 0; k < count; k++)
+            if (components[k] % 2 == target.offset) elements[own++] = components[k] / 2;
+        enclosure_refine(&target, target.offset ? context->im : context->re, own, elements,
+                         r->dtype, wanted_ulp, budget);
     }
     return status_ok();
 }

@@ -61,11 +61,13 @@ struct status evaluation_forward(struct evaluation *evaluation)
     tape_open(&evaluation->tape, evaluation->arena, evaluation->arithmetic,
               evaluation->in_double || (works_wide(call) && !evaluation->narrow));
     evaluation->tape.deviation = evaluation->deviation;
+    evaluation->tape.help = call->api_case->help;
     if (evaluation->stage != DT_NONE) {
         evaluation->tape.stage = ldexp(1, -dtype_info(evaluation->stage)->significand_bits);
         evaluation->tape.stage_tiny = dtype_ulp(evaluation->stage, 0) / 2;
     }
     evaluation->tape.modes = evaluation->modes;
+    evaluation->tape.twin = evaluation->twin ? &evaluation->twin->tape : NULL;
     bool flushes = evaluation->modes && evaluation->modes->allowed[KERNEL_FTZ];
     if (flushes && !evaluation->tape.wide)
         evaluation->tape.tiny = ldexp(1, dtype_info(DT_F32)->exponent_min);

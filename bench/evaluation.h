@@ -18,6 +18,7 @@ struct evaluation {
     bool narrow;    /* of a model: a float32 kernel, though the results are float64 */
     bool in_double; /* of a native one: in double, whatever the dtypes (bench/what_if.h), */
     const struct deviation *deviation; /* and with these deviations, or NULL */
+    const struct evaluation *twin; /* of a model: another of the same call, run before; or NULL */
     struct tape tape;
     struct call call;
 };

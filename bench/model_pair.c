@@ -14,6 +14,7 @@ struct status model_pair_open(struct evaluation *models[2], struct bench *bench,
         model->arithmetic = model_arithmetics[k];
         model->stage = stage;
         model->modes = modes;
+        model->twin = k ? models[k - 1] : &bench->own;
         model->call = bench->own.call;
         TRY(evaluation_open(model));
         TRY(evaluation_forward(model));

@@ -8,11 +8,14 @@
 
 #include "bench/model_errors.h"
 #include "bench/model_pair.h"
+#include "bench/staged_values.h"
 
 struct staged_context {
     struct bench *bench;
     size_t i;
     bool gradient;
+    struct staged_steps
+        *known[2][2]; /* by other formulas, stored results; after they were asked for */
 };
 
 static struct status open_models(struct bench *bench, enum dtype dtype)
@@ -132,6 +135,49 @@ static struct status stage(struct reference *r)
     return status_ok();
 }
 
+/* ---- one such kernel ----------------------------------------------------------------------------- */
+
+static struct status find_steps(struct staged_steps **steps, struct staged_context *context,
+                                const struct staged_choice *choice)
+{
+    struct arena *arena = context->bench->own.arena;
+    const struct what_result result = { context->gradient, context->i };
+    struct staged_steps **known = &context->known[choice->other_formulas][choice->stored];
+    *steps = *known;
+    if (*known) return status_ok();
+    *steps = arena_allocate(arena, sizeof **steps);
+    if (!*steps) return status_no_memory(sizeof **steps);
+    struct arena_mark mark = arena_mark(arena);
+    struct status st = staged_steps_find(*steps, context->bench, result, choice, arena);
+    arena_rewind(arena, mark);
+    if (!st.code) *known = *steps;
+    return st;
+}
+
+static struct status compute(struct reference *r, bool *can, const struct staged_choice *choice,
+                             staged_look *look, void *look_context)
+{
+    struct staged_context *context = r->stage_context;
+    struct arena *arena = context->bench->own.arena;
+    const struct what_result result = { context->gradient, context->i };
+    struct staged_steps *steps;
+    double *values;
+
+    *can = false;
+    struct status st = find_steps(&steps, context, choice);
+    if (st.code) return st.code == STATUS_NO_MEMORY ? st : status_ok();
+    r->staged_step_count = (int)steps->count;
+    r->staged_gradient = context->gradient;
+    struct arena_mark mark = arena_mark(arena);
+    st = staged_values(&values, context->bench, result, r, steps, choice, arena);
+    if (!st.code) {
+        *can = true;
+        look(look_context, values);
+    }
+    arena_rewind(arena, mark);
+    return st.code == STATUS_NO_MEMORY ? st : status_ok();
+}
+
 struct status staged_model_offer(struct reference *r, struct bench *bench, size_t i, bool gradient)
 {
     if (!r->kernel_bound || dtype_info(r->dtype)->significand_bits >= 24 ||
@@ -139,8 +185,9 @@ struct status staged_model_offer(struct reference *r, struct bench *bench, size_
         return status_ok();
     struct staged_context *context = arena_allocate(bench->own.arena, sizeof *context);
     if (!context) return status_no_memory(sizeof *context);
-    *context = (struct staged_context){ bench, i, gradient };
+    *context = (struct staged_context){ .bench = bench, .i = i, .gradient = gradient };
     r->stage = stage;
+    r->compute_staged = compute;
     r->stage_context = context;
     return status_ok();
 }

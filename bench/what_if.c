@@ -226,6 +226,7 @@ static struct status evaluate(struct node **node, struct evaluation *evaluation,
     }
     struct value cotangents;
     TRY(changed_cotangents(&cotangents, bench->cotangents, change, evaluation->arena));
+    evaluation->tape.from_outputs = change->from_outputs;
     TRY(evaluation_backward(evaluation, &cotangents));
     *node = result.index < call->arguments.leaf_count
                 ? evaluation_gradient(evaluation, result.index)
@@ -261,19 +262,18 @@ static struct status run(struct evaluation **out, struct node **node, const stru
 /* The node that is a result's own, behind what only moves or renames its elements. */
 static const struct node *last_step(const struct node *node)
 {
-    while (node && !node->is_step && node->input_count > 0) node = node->inputs[0];
-    return node;
+    while (node && !node->is_step && node->input_count == 1) node = node->inputs[0];
+    return node && node->is_step ? node : NULL;
 }
 
 struct status bench_what_steps(struct what_step *out, size_t *count, size_t most,
                                const struct bench *bench, struct what_result result,
-                               struct arena *arena)
+                               const struct what_if *change, struct arena *arena)
 {
-    const struct deviation none = { .block = 0 };
     struct evaluation *evaluation;
     struct node *node;
     *count = 0;
-    TRY(run(&evaluation, &node, bench, result, &(struct what_if){ .deviation = &none }, arena));
+    TRY(run(&evaluation, &node, bench, result, change, arena));
     const struct node *last = last_step(node);
     for (const struct node *step = evaluation->tape.newest; step; step = step->older) {
         if (!step->is_step || !step->primitive || *count == most) continue;

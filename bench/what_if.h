@@ -31,7 +31,9 @@ struct what_if {
     } arguments[2];
     int argument_count;
     const struct deviation *deviation; /* or NULL */
-    const char *api; /* the same arguments handed to another API of the group; or NULL */
+    bool
+        from_outputs; /* gradients start from results, as the changed call has them (struct tape) */
+    const char *api;  /* the same arguments handed to another API of the group; or NULL */
 };
 
 /* The schema that the call was bound to, what is bound to each of its parameters, and the tensor
@@ -63,10 +65,10 @@ struct what_step {
     bool last; /* it is the result */
 };
 
-/* The steps of the call as bench_what_if evaluates it, up to `most`, newest first. */
+/* The steps of the call as bench_what_if evaluates it with `change` (which has a deviation), up to `most`, newest first. */
 struct status bench_what_steps(struct what_step *out, size_t *count, size_t most,
                                const struct bench *bench, struct what_result result,
-                               struct arena *arena);
+                               const struct what_if *change, struct arena *arena);
 
 /* The shape that a result has to have; one that is larger is cut to its first elements along each axis, as a kernel
  * computes them that was given the right shape and a wrong argument. */

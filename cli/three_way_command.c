@@ -173,7 +173,7 @@ static char *copy_name(char *buffer, size_t bytes, struct csv_text text)
 /* Most rows of a bad comparison fail; the sentence is put together for those that are shown. */
 static struct status add_failing_row(void *context, const struct compare_note *row)
 {
-    char sentence[THREE_WAY_SENTENCE_BYTES] = "", row_buffer[NAME_BYTES], call_buffer[NAME_BYTES];
+    char sentence[THREE_WAY_SENTENCE_BYTES], row_buffer[NAME_BYTES], call_buffer[NAME_BYTES];
     char *name = copy_name(row_buffer, sizeof row_buffer, row->row);
     char *call = copy_name(call_buffer, sizeof call_buffer, row->call);
     struct row_note note = { .verdict = row->verdict->verdict,
@@ -181,10 +181,11 @@ static struct status add_failing_row(void *context, const struct compare_note *r
                              .name = name,
                              .sentence = sentence };
     bool is_worst = false;
-    struct status status = name && call ? summary_is_worst(&is_worst, context, &note, call)
+    sentence[0] = '\0';
+    struct status status = name && call ? summary_count_failing(&is_worst, context, &note, call)
                                         : status_no_memory(row->row.length);
     if (is_worst) three_way_sentence(sentence, row->verdict, row->npu, row->message);
-    if (!status.code) status = summary_add_note(context, &note, call);
+    if (is_worst) status = summary_add_note(context, &note, call);
     if (name != row_buffer) memory_release(name);
     if (call != call_buffer) memory_release(call);
     return status;
@@ -193,9 +194,7 @@ static struct status add_failing_row(void *context, const struct compare_note *r
 /* A call with its verdicts, and why it has none. */
 static struct status add_result(void *context, const struct compare_result *result)
 {
-    const struct case_outcome outcome = { .forward = result->forward,
-                                          .backward = result->backward };
-    TRY(summary_add(context, &outcome, result->name, 0));
+    TRY(summary_add_call(context, result->forward, result->backward, result->name));
     if (result->forward != VERDICT_SKIP) return status_ok();
     char name[NAME_BYTES], reason[NAME_BYTES];
     const struct row_note note = { .verdict = VERDICT_SKIP, .name = name, .sentence = reason };

@@ -10,21 +10,6 @@
 /* All cells of a row that are not copied: numbers, verdicts and blanks. */
 enum { WRITE_BYTES = 1 << 20, CELLS_BYTES = THREE_WAY_COLUMNS * (FIXED_BYTES + 1) };
 
-const enum details_column details_metric_columns[THREE_WAY_METRICS] = {
-    [METRIC_SMALL_VALUE] = COLUMN_SMALL_VALUE_RATIO,
-    [METRIC_RMSE] = COLUMN_RMSE,
-    [METRIC_MAX_RELATIVE] = COLUMN_MAX_RELATIVE_ERROR,
-    [METRIC_MEAN_RELATIVE] = COLUMN_MEAN_RELATIVE_ERROR,
-    [METRIC_BALANCE] = COLUMN_ERROR_BALANCE,
-    [METRIC_BINARY] = COLUMN_BINARY_MISMATCH,
-    [METRIC_INF_NAN] = COLUMN_INF_NAN_RATIO,
-    [METRIC_RELATIVE] = COLUMN_RELATIVE_ERROR_RATIO,
-    [METRIC_ABSOLUTE] = COLUMN_ABSOLUTE_ERROR_RATIO,
-    [METRIC_MEAN_ULP] = COLUMN_MEAN_ULP,
-    [METRIC_ULP_PROPORTION] = COLUMN_ULP_PROPORTION,
-    [METRIC_THOUSANDTH] = COLUMN_THOUSANDTH,
-};
-
 /* ---- files ------------------------------------------------------------------------------ */
 
 static struct status flush(struct csv_buffer *text, const struct file *file, size_t least)
@@ -123,13 +108,20 @@ static char *put_number(char *out, double number, int decimals)
     return out + length + 1;
 }
 
+struct csv_text compared_row_metric(const struct compared_row *row, enum three_way_metric metric)
+{
+    if (metric == METRIC_BINARY) return row->texts[ROW_BINARY];
+    if (metric == METRIC_THOUSANDTH) return row->texts[ROW_THOUSANDTH];
+    return (struct csv_text){ "", 0 };
+}
+
 /* The cells between the name and the verdict. There is room for all that are ours before the first. */
 static struct status append_cells(struct comparison_output *out,
                                   const struct three_way_verdict *verdict,
-                                  const struct details_row *row)
+                                  const struct compared_row *row)
 {
     struct csv_buffer *text = &out->details_text;
-    TRY(csv_reserve(text, CELLS_BYTES));
+    if (!csv_has_room(text, CELLS_BYTES)) TRY(csv_reserve(text, CELLS_BYTES));
     char *at = text->data + text->length;
     for (size_t column = THREE_WAY_NAME + 1; column < THREE_WAY_STATUS; column++) {
         const struct three_way_cell *cell = &verdict->cells[column];
@@ -143,7 +135,7 @@ static struct status append_cells(struct comparison_output *out,
         } else if (cell->kind == CELL_VERDICT) {
             at = put_verdict(at, cell->verdict);
         } else {
-            struct csv_text npu = row->cells[details_metric_columns[cell->metric]];
+            struct csv_text npu = compared_row_metric(row, cell->metric);
             text->length = (size_t)(at - text->data);
             TRY(csv_append_cell(text, npu.bytes, npu.length));
             TRY(csv_reserve(text, CELLS_BYTES));
@@ -155,16 +147,16 @@ static struct status append_cells(struct comparison_output *out,
 }
 
 struct csv_text comparison_message(const struct three_way_verdict *verdict,
-                                   const struct details_row *row)
+                                   const struct compared_row *row)
 {
-    if (verdict->npu_message && row) return row->cells[COLUMN_MESSAGE];
+    if (verdict->npu_message && row) return row->texts[ROW_MESSAGE];
     return (struct csv_text){ verdict->message, verdict->message_length };
 }
 
 /* `row` may be NULL for a verdict without cells. */
 static struct status append_details(struct comparison_output *out, struct csv_text name,
                                     const struct three_way_verdict *verdict,
-                                    const struct details_row *row)
+                                    const struct compared_row *row)
 {
     struct csv_text message = comparison_message(verdict, row);
 
@@ -177,7 +169,7 @@ static struct status append_details(struct comparison_output *out, struct csv_te
     return flush_details(out);
 }
 
-static struct status tell(const struct comparison_output *out, const struct details_row *row,
+static struct status tell(const struct comparison_output *out, const struct compared_row *row,
                           struct csv_text row_name, const struct row_name *name,
                           const struct three_way_verdict *verdict)
 {
@@ -185,7 +177,7 @@ static struct status tell(const struct comparison_output *out, const struct deta
     bool fails = verdict->verdict == VERDICT_ERROR || verdict->verdict == VERDICT_WARNING;
     if (!fails || !out->request->tell) return status_ok();
     for (enum three_way_metric metric = 0; row && metric < THREE_WAY_METRICS; metric++)
-        npu[metric] = row->cells[details_metric_columns[metric]];
+        npu[metric] = compared_row_metric(row, metric);
     const struct compare_note note = { .row = row_name,
                                        .call = name ? name->full_name : row_name,
                                        .verdict = verdict,
@@ -194,7 +186,7 @@ static struct status tell(const struct comparison_output *out, const struct deta
     return out->request->tell(out->request->context, &note);
 }
 
-struct status comparison_output_row(struct comparison_output *out, const struct details_row *row,
+struct status comparison_output_row(struct comparison_output *out, const struct compared_row *row,
                                     struct csv_text row_name, const struct row_name *name,
                                     const struct three_way_verdict *verdict)
 {

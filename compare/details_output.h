@@ -15,8 +15,16 @@ struct comparison_output {
     struct background_writer *writer; /* of the details; none before it has much to write */
 };
 
-/* Where the metrics stand in a row. */
-extern const enum details_column details_metric_columns[THREE_WAY_METRICS];
+/* Texts of a row that are looked at or written again. */
+enum row_text { ROW_NAME, ROW_SHAPE, ROW_MESSAGE, ROW_BINARY, ROW_THOUSANDTH, ROW_TEXTS };
+
+/* A row of a details file, as far as it is compared. */
+struct compared_row {
+    const struct three_way_side *side;
+    enum three_way_dtype dtype;
+    bool overlong; /* it has more cells than the header; its numbers and its shape are not read */
+    struct csv_text texts[ROW_TEXTS];
+};
 
 /* Start, with the headers of both files. What an earlier start wrote is dropped. */
 struct status comparison_output_start(struct comparison_output *out);
@@ -30,13 +38,16 @@ void comparison_output_release(struct comparison_output *out);
  *   row   of the NPU; NULL for a verdict without cells
  *   name  its parts; NULL when it has none
  */
-struct status comparison_output_row(struct comparison_output *out, const struct details_row *row,
+struct status comparison_output_row(struct comparison_output *out, const struct compared_row *row,
                                     struct csv_text row_name, const struct row_name *name,
                                     const struct three_way_verdict *verdict);
 
+/* The cell of a metric that a verdict may take over as it stands. */
+struct csv_text compared_row_metric(const struct compared_row *row, enum three_way_metric metric);
+
 /* Its message. */
 struct csv_text comparison_message(const struct three_way_verdict *verdict,
-                                   const struct details_row *row);
+                                   const struct compared_row *row);
 
 /* Write and count a result. */
 struct status comparison_output_result(struct comparison_output *out,

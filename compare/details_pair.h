@@ -6,15 +6,7 @@
 
 #include "compare/details_output.h"
 
-/* A row of the GPU's file, as far as it is needed. */
-struct gpu_row {
-    bool found;    /* false: there is none, and the rest does not count */
-    bool repeated; /* its name comes again in the file */
-    struct three_way_side side;
-    struct csv_text name;
-    struct csv_text message; /* of a row without numbers; empty otherwise */
-    struct csv_text shape;   /* empty when it has none */
-};
+enum compare_side { SIDE_NPU, SIDE_GPU };
 
 /* Told of each row that was written, to add it to the result of its call.
  *
@@ -26,20 +18,26 @@ struct pair_keeper {
                          struct csv_text message);
 };
 
-/* Open a details file with all columns that a comparison needs. */
+/* Open a side's details file with all columns that a comparison needs. */
 struct status details_open(struct details_file *out, const struct compare_request *request,
-                           const char *path);
+                           enum compare_side side);
 
-/* The numbers, verdict, message and shape of a row of the GPU; its texts are those of `row`. */
-void gpu_row_read(struct gpu_row *out, const struct details_row *row,
-                  const struct compare_request *request);
+/* What a row says; its texts are those of `row`, its numbers go to `side`. */
+void compared_row_read(struct compared_row *out, struct three_way_side *side,
+                       const struct details_row *row, const struct compare_request *request);
+
+/* The row of a name in the GPU's file. */
+struct gpu_row {
+    const struct compared_row *row; /* NULL: there is none */
+    bool repeated;                  /* its name comes again in the file */
+};
 
 /* Write what a row of the NPU comes to.
  *
  *   npu_repeated  an earlier row of the file has its name
  */
 struct status pair_rows(struct comparison_output *out, struct pair_keeper *keeper,
-                        const struct details_row *row, const struct row_name *name,
+                        const struct compared_row *row, const struct row_name *name,
                         bool npu_repeated, const struct gpu_row *gpu);
 
 /* Write a row that only the GPU has; `keeper` NULL: its call's result has it already. */

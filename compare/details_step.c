@@ -4,24 +4,26 @@
  * calls of an API grow, a call has few rows, and no side is far ahead of the other. Where that does not hold
  * the files are not in step, and the table has to do it.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/details_calls.h"
 #include "compare/details_join.h"
 #include "compare/details_pair.h"
-#include "compare/gpu_calls.h"
+#include "compare/kept_text.h"
 #include "core/growing.h"
 #include "core/memory.h"
 #include "core/text_table.h"
 
 /* Calls read ahead of the other file cost a kilobyte each; where rows are missing on one side there are as many as
  * until the next call of their API. */
-enum { AHEAD_MAX = 16384, NUMBER_DIGITS = 18 };
+enum { AHEAD_MAX = 16384 };
 
 /* How far the files have come with the calls of an API. */
 struct api_progress {
-    uint64_t npu_next, gpu_next;   /* number of the last call, plus 1 */
-    struct gpu_call *first, *last; /* which the NPU's file has not come to */
+    uint64_t npu_next, gpu_next;       /* number of the last call, plus 1 */
+    struct details_call *first, *last; /* copies of which the NPU's file has not come to */
 };
 
 /* A row that only the GPU has. */
@@ -36,18 +38,15 @@ struct step_join {
     struct comparison_output *out;
     const struct framework_names *other_names;
     bool in_step;
-    struct details_file npu;
-    struct gpu_calls *gpu;
+    struct details_calls *npu, *gpu;
     bool gpu_ended;
 
     struct text_table apis;
     struct api_progress *progress; /* by number in `apis` */
     size_t progress_capacity, ahead;
 
-    /* The call that the NPU's file is at. */
-    struct csv_buffer call_name;
-    struct gpu_call *call;      /* its rows of the GPU, or NULL */
-    struct csv_buffer npu_only; /* names of its rows that the GPU lacks, a NUL behind each */
+    struct details_call *call; /* the GPU's of the name that the NPU's file is at, or NULL */
+    struct details_call *kept; /* the same, where it is a copy */
 
     /* The result that is being made. */
     bool has_result, has_skipped;
@@ -82,70 +81,51 @@ static struct status out_of_step(struct step_join *j)
 
 /* ---- calls ------------------------------------------------------------------------------ */
 
-/* "Torch.add" and 7 of "Torch.add.7"; false for other texts, and numbers spelled otherwise. */
-static bool split_call(struct csv_text *api, uint64_t *number, struct csv_text name)
+/* The place of a call's API in `progress`; a name without a number is out of step. */
+static struct status find_progress(uint32_t *api, struct step_join *j,
+                                   const struct details_call *call)
 {
-    size_t digits = 0;
-    while (digits < name.length && name.bytes[name.length - 1 - digits] != '.') digits++;
-    const char *at = name.bytes + name.length - digits;
-    if (!digits || digits > NUMBER_DIGITS || digits + 1 >= name.length) return false;
-    if (digits > 1 && *at == '0') return false;
-    *number = 0;
-    for (size_t i = 0; i < digits; i++) {
-        if (at[i] < '0' || at[i] > '9') return false;
-        *number = *number * 10 + (uint64_t)(at[i] - '0');
-    }
-    *api = (struct csv_text){ name.bytes, name.length - digits - 1 };
-    return true;
-}
-
-/* The number of a call, and the place of its API in `progress`; a name without a number is out of step. */
-static struct status find_progress(uint32_t *api, uint64_t *number, struct step_join *j,
-                                   struct csv_text call)
-{
-    struct csv_text name;
     bool added;
 
-    if (!split_call(&name, number, call)) return out_of_step(j);
+    if (!call->group_length) return out_of_step(j);
     TRY(array_make_room(&j->progress, &j->progress_capacity, j->apis.count, sizeof *j->progress));
-    TRY(text_table_add(api, &added, &j->apis, name.bytes, name.length));
+    TRY(text_table_add(api, &added, &j->apis, details_call_name(call).bytes, call->group_length));
     if (added) j->progress[*api] = (struct api_progress){ .npu_next = 0 };
     return status_ok();
 }
 
 /* ---- the GPU's file --------------------------------------------------------------------- */
 
-/* Put the GPU's next call with those of its API, as the last one. */
-static struct status add_gpu_call(struct step_join *j, struct gpu_call *call)
+/* Put a copy of the GPU's next call with those of its API, as the last one. */
+static struct status add_gpu_call(struct step_join *j, const struct details_call *call)
 {
     uint32_t api;
+    struct details_call *copy;
 
-    TRY(find_progress(&api, &call->number, j, kept_text_at(&call->text, call->name)));
+    TRY(find_progress(&api, j, call));
     if (!j->in_step) return status_ok();
     struct api_progress *progress = &j->progress[api];
     if (call->number < progress->gpu_next || j->ahead == AHEAD_MAX) return out_of_step(j);
+    TRY(details_call_copy(&copy, call));
     progress->gpu_next = call->number + 1;
-    *(progress->first ? &progress->last->next : &progress->first) = call;
-    progress->last = call;
+    *(progress->first ? &progress->last->next : &progress->first) = copy;
+    progress->last = copy;
     j->ahead++;
     return status_ok();
 }
 
 static struct status read_gpu_call(struct step_join *j)
 {
-    struct gpu_call *call;
+    struct details_call *call;
 
-    TRY(gpu_calls_next(&call, &j->in_step, j->gpu));
+    TRY(details_calls_next(&call, &j->in_step, j->gpu));
     j->gpu_ended = !call;
-    if (!call) return status_ok();
-    struct status status = add_gpu_call(j, call);
-    if (status.code || !j->in_step) gpu_calls_give_back(j->gpu, call);
-    return status;
+    return call ? add_gpu_call(j, call) : status_ok();
 }
 
-static struct gpu_call *take_first(struct step_join *j, struct api_progress *progress)
+static struct details_call *take_first(struct step_join *j, struct api_progress *progress)
 {
-    struct gpu_call *call = progress->first;
+    struct details_call *call = progress->first;
     progress->first = call->next;
     j->ahead--;
     return call;
@@ -153,23 +133,23 @@ static struct gpu_call *take_first(struct step_join *j, struct api_progress *pro
 
 /* ---- rows that only the GPU has ---------------------------------------------------------- */
 
-static struct status add_lone_row(struct step_join *j, const struct gpu_call *call, size_t row,
+static struct status add_lone_row(struct step_join *j, const struct details_call *call, size_t row,
                                   bool counted)
 {
     struct lone_row lone = { .place = call->place + row, .counted = counted };
     TRY(array_make_room(&j->lone_rows, &j->lone_capacity, j->n_lone_rows, sizeof *j->lone_rows));
-    TRY(kept_text_add(&lone.name, &j->lone_text, kept_text_at(&call->text, call->rows[row].name)));
+    TRY(kept_text_add(&lone.name, &j->lone_text, details_call_row_text(call, row)));
     j->lone_rows[j->n_lone_rows++] = lone;
     return status_ok();
 }
 
 /* A call that the NPU's file does not have. */
-static struct status leave_call(struct step_join *j, struct gpu_call *call)
+static struct status leave_call(struct step_join *j, struct details_call *call)
 {
     struct status status = status_ok();
     for (size_t i = 0; i < call->n_rows && !status.code; i++)
         status = add_lone_row(j, call, i, false);
-    gpu_calls_give_back(j->gpu, call);
+    details_call_free(call);
     return status;
 }
 
@@ -247,20 +227,18 @@ static struct status add_to_result(struct pair_keeper *keeper, struct csv_text r
 /* ---- the NPU's file --------------------------------------------------------------------- */
 
 /* The GPU's rows that the NPU's call does not have: they are written at the end, and belong to its result. */
-static struct status add_rest_of_call(struct step_join *j, const struct gpu_call *call)
+static struct status add_rest_of_call(struct step_join *j, const struct details_call *call)
 {
-    bool counted = j->has_result && csv_texts_equal(terminated(&j->result_name),
-                                                    kept_text_at(&call->text, call->name));
+    bool counted = j->has_result &&
+                   csv_texts_equal(terminated(&j->result_name), details_call_name(call));
     for (size_t i = 0; i < call->n_rows; i++) {
-        const struct kept_row *row = &call->rows[i];
         struct three_way_verdict verdict;
-        struct row_name name;
-        if (row->matched) continue;
+        if (call->rows[i].matched) continue;
         TRY(add_lone_row(j, call, i, counted));
         if (!counted) continue;
-        (void)row_name_split(&name, kept_text_at(&call->text, row->name));
+        const struct row_name name = details_call_row_name(call, i);
         pair_gpu_only_verdict(&verdict);
-        TRY(add_to_result(&j->keeper, kept_text_at(&call->text, row->name), &name, &verdict,
+        TRY(add_to_result(&j->keeper, details_call_row_text(call, i), &name, &verdict,
                           comparison_message(&verdict, NULL)));
     }
     return status_ok();
@@ -268,12 +246,9 @@ static struct status add_rest_of_call(struct step_join *j, const struct gpu_call
 
 static struct status end_call(struct step_join *j)
 {
-    struct gpu_call *call = j->call;
-    csv_buffer_clear(&j->npu_only);
-    j->call = NULL;
-    if (!call) return status_ok();
-    struct status status = add_rest_of_call(j, call);
-    gpu_calls_give_back(j->gpu, call);
+    struct status status = j->call ? add_rest_of_call(j, j->call) : status_ok();
+    details_call_free(j->kept);
+    j->call = j->kept = NULL;
     return status;
 }
 
@@ -285,49 +260,34 @@ static struct status find_gpu_call(struct step_join *j, uint32_t api, uint64_t n
     struct api_progress *progress = &j->progress[api];
     while (progress->first && progress->first->number < number)
         TRY(leave_call(j, take_first(j, progress)));
-    if (progress->first && progress->first->number == number) j->call = take_first(j, progress);
+    if (progress->first && progress->first->number == number)
+        j->call = j->kept = take_first(j, progress);
     return status_ok();
 }
 
-static struct status begin_call(struct step_join *j, struct csv_text name)
+/* The usual case: the GPU's next call is of the same name, and none of its API waits. Those that were read of it have
+ * smaller numbers then, as they went when the NPU's file came to them or past them. */
+static struct status take_same_call(struct step_join *j, struct api_progress *progress,
+                                    uint64_t number)
+{
+    assert(number >= progress->gpu_next);
+    progress->gpu_next = number + 1;
+    return details_calls_next(&j->call, &j->in_step, j->gpu);
+}
+
+static struct status begin_call(struct step_join *j, const struct details_call *npu)
 {
     uint32_t api;
-    uint64_t number;
 
-    TRY(end_call(j));
-    TRY(set_text(&j->call_name, name));
-    TRY(find_progress(&api, &number, j, name));
+    TRY(find_progress(&api, j, npu));
     if (!j->in_step) return status_ok();
     struct api_progress *progress = &j->progress[api];
-    if (number < progress->npu_next) return out_of_step(j);
-    progress->npu_next = number + 1;
-    return find_gpu_call(j, api, number);
-}
-
-/* Has the call had a row of this name that the GPU lacks? If not, it has now. */
-static struct status meet_npu_only(bool *met, struct step_join *j, struct csv_text name)
-{
-    size_t n = 0;
-    *met = false;
-    for (size_t at = 0, length; at < j->npu_only.length && !*met; at += length + 1, n++) {
-        const char *other = j->npu_only.data + at;
-        length = strlen(other);
-        *met = csv_texts_equal((struct csv_text){ other, length }, name);
-    }
-    if (*met) return status_ok();
-    if (n == GPU_CALL_ROWS || memchr(name.bytes, '\0', name.length)) return out_of_step(j);
-    TRY(csv_append_bytes(&j->npu_only, name.bytes, name.length));
-    return csv_append_bytes(&j->npu_only, "", 1);
-}
-
-static struct gpu_row gpu_row_of(const struct gpu_call *call, const struct kept_row *row)
-{
-    return (struct gpu_row){ .found = true,
-                             .repeated = row->repeated,
-                             .side = row->side,
-                             .name = kept_text_at(&call->text, row->name),
-                             .message = kept_text_at(&call->text, row->message),
-                             .shape = kept_text_at(&call->text, row->shape) };
+    if (npu->number < progress->npu_next) return out_of_step(j);
+    progress->npu_next = npu->number + 1;
+    const struct details_call *gpu = details_calls_peek(j->gpu);
+    if (!progress->first && gpu && csv_texts_equal(details_call_name(gpu), details_call_name(npu)))
+        return take_same_call(j, progress, npu->number);
+    return find_gpu_call(j, api, npu->number);
 }
 
 /* May a row of another framework's name be of the same output? */
@@ -344,40 +304,57 @@ static bool has_other_name(const struct step_join *j, struct csv_text row_name,
 }
 
 /* A row that the GPU lacks. One that goes by another name there needs the table. */
-static struct status compare_npu_only(struct step_join *j, const struct details_row *row,
-                                      const struct row_name *name)
+static struct status compare_npu_only(struct step_join *j, const struct details_call *npu,
+                                      size_t row)
 {
-    const struct gpu_row none = { .found = false };
-    bool met;
-    if (has_other_name(j, row->cells[COLUMN_NAME], name)) return out_of_step(j);
-    TRY(meet_npu_only(&met, j, row->cells[COLUMN_NAME]));
-    if (!j->in_step) return status_ok();
-    return pair_rows(j->out, &j->keeper, row, name, met, &none);
+    const struct compared_row compared = details_call_row(npu, row);
+    const struct row_name name = details_call_row_name(npu, row);
+    const struct gpu_row none = { .row = NULL };
+    if (has_other_name(j, compared.texts[ROW_NAME], &name)) return out_of_step(j);
+    bool met = details_call_find_row(npu, compared.texts[ROW_NAME]) < row;
+    return pair_rows(j->out, &j->keeper, &compared, &name, met, &none);
 }
 
-static struct status compare_row(struct step_join *j, const struct details_row *row)
+/* The row of the GPU's call that has the name; the one at the same place as in the NPU's, if they have the same rows.
+ * NULL where there is none. */
+static struct kept_row *find_gpu_row(size_t *found, const struct details_call *gpu,
+                                     struct csv_text name, size_t place)
 {
-    struct row_name name;
-    if (!row_name_split(&name, row->cells[COLUMN_NAME])) return out_of_step(j);
-    if (!csv_texts_equal(terminated(&j->call_name), name.full_name))
-        TRY(begin_call(j, name.full_name));
-    if (!j->in_step) return status_ok();
-    struct kept_row *kept = j->call ? gpu_call_find_row(j->call, row->cells[COLUMN_NAME]) : NULL;
-    if (!kept) return compare_npu_only(j, row, &name);
+    if (!gpu) return NULL;
+    *found = place;
+    if (place >= gpu->n_rows || !csv_texts_equal(details_call_row_text(gpu, place), name))
+        *found = details_call_find_row(gpu, name);
+    return *found < gpu->n_rows ? &gpu->rows[*found] : NULL;
+}
+
+static struct status compare_row(struct step_join *j, const struct details_call *npu, size_t row)
+{
+    size_t found;
+    struct kept_row *kept = find_gpu_row(&found, j->call, details_call_row_text(npu, row), row);
+    if (!kept) return compare_npu_only(j, npu, row);
     bool met = kept->matched;
     kept->matched = true;
-    const struct gpu_row gpu = gpu_row_of(j->call, kept);
-    return pair_rows(j->out, &j->keeper, row, &name, met, &gpu);
+    const struct compared_row compared = details_call_row(npu, row),
+                              other = details_call_row(j->call, found);
+    const struct row_name name = details_call_row_name(npu, row);
+    const struct gpu_row gpu = { &other, kept->repeated };
+    return pair_rows(j->out, &j->keeper, &compared, &name, met, &gpu);
+}
+
+static struct status compare_rows_of_call(struct step_join *j, const struct details_call *npu)
+{
+    TRY(begin_call(j, npu));
+    for (size_t row = 0; row < npu->n_rows && j->in_step; row++) TRY(compare_row(j, npu, row));
+    return j->in_step ? end_call(j) : status_ok();
 }
 
 static struct status read_npu_file(struct step_join *j)
 {
-    struct details_row row;
-    bool more = true;
     while (j->in_step) {
-        TRY(details_file_next(&j->npu, &row, &more));
-        if (!more) return end_call(j);
-        TRY(compare_row(j, &row));
+        struct details_call *npu;
+        TRY(details_calls_next(&npu, &j->in_step, j->npu));
+        if (!npu) break;
+        TRY(compare_rows_of_call(j, npu));
     }
     return status_ok();
 }
@@ -397,30 +374,28 @@ static struct status join(struct step_join *j)
 {
     const struct compare_request *request = j->out->request;
     TRY(text_table_create(&j->apis));
-    TRY(gpu_calls_open(&j->gpu, request));
-    TRY(details_open(&j->npu, request, request->npu_path));
+    TRY(details_calls_open(&j->gpu, request, SIDE_GPU));
+    TRY(details_calls_open(&j->npu, request, SIDE_NPU));
     TRY(read_npu_file(j));
     TRY(read_rest_of_gpu_file(j));
     if (!j->in_step) return status_ok();
     TRY(write_lone_rows(j));
     TRY(write_result(j));
-    j->out->counts.npu_rows = j->npu.rows;
-    j->out->counts.npu_torn = j->npu.torn;
-    gpu_calls_count(&j->out->counts.gpu_rows, &j->out->counts.gpu_torn, j->gpu);
+    details_calls_count(&j->out->counts.npu_rows, &j->out->counts.npu_torn, j->npu);
+    details_calls_count(&j->out->counts.gpu_rows, &j->out->counts.gpu_torn, j->gpu);
     return status_ok();
 }
 
 static void release(struct step_join *j)
 {
-    for (uint32_t i = 0; i < j->apis.count; i++) gpu_calls_drop(j->progress[i].first);
-    gpu_calls_drop(j->call);
-    details_file_close(&j->npu);
-    gpu_calls_close(j->gpu);
+    for (uint32_t i = 0; i < j->apis.count; i++)
+        while (j->progress[i].first) details_call_free(take_first(j, &j->progress[i]));
+    details_call_free(j->kept);
+    details_calls_close(j->npu);
+    details_calls_close(j->gpu);
     text_table_release(&j->apis);
     memory_release(j->progress);
     memory_release(j->lone_rows);
-    csv_buffer_release(&j->call_name);
-    csv_buffer_release(&j->npu_only);
     csv_buffer_release(&j->result_name);
     csv_buffer_release(&j->skipped);
     csv_buffer_release(&j->lone_text);
@@ -429,11 +404,9 @@ static void release(struct step_join *j)
 struct status details_join_in_step(bool *in_step, struct comparison_output *out,
                                    const struct framework_names *other_names)
 {
-    struct step_join j = { .keeper.add = add_to_result,
-                           .out = out,
-                           .other_names = other_names,
-                           .in_step = true,
-                           .npu = DETAILS_FILE_NONE };
+    struct step_join j = {
+        .keeper.add = add_to_result, .out = out, .other_names = other_names, .in_step = true
+    };
     struct status status = join(&j);
     *in_step = j.in_step;
     release(&j);

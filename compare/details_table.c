@@ -76,20 +76,21 @@ static struct status keep_text(uint32_t *number, struct name_table *t, struct cs
 static struct status keep_gpu_row(struct name_table *t, const struct details_row *row)
 {
     struct known_row *known;
-    struct gpu_row gpu;
+    struct compared_row gpu;
+    struct three_way_side side;
 
     TRY(find_row(&known, t, row->cells[COLUMN_NAME]));
     if (known->in_gpu) {
         known->repeated = true;
         return status_ok();
     }
-    gpu_row_read(&gpu, row, t->out->request);
-    memcpy(known->metric, gpu.side.metric, sizeof known->metric);
+    compared_row_read(&gpu, &side, row, t->out->request);
+    memcpy(known->metric, side.metric, sizeof known->metric);
     known->in_gpu = true;
-    known->present = (uint16_t)gpu.side.present;
-    known->status = (uint8_t)gpu.side.status;
-    TRY(keep_text(&known->shape, t, gpu.shape));
-    return keep_text(&known->message, t, gpu.message);
+    known->present = (uint16_t)side.present;
+    known->status = (uint8_t)side.status;
+    TRY(keep_text(&known->shape, t, gpu.texts[ROW_SHAPE]));
+    return side.present ? status_ok() : keep_text(&known->message, t, gpu.texts[ROW_MESSAGE]);
 }
 
 static struct status read_gpu_file(struct name_table *t)
@@ -98,7 +99,7 @@ static struct status read_gpu_file(struct name_table *t)
     struct details_row row;
     bool more = true;
 
-    TRY(details_open(&gpu, t->out->request, t->out->request->gpu_path));
+    TRY(details_open(&gpu, t->out->request, SIDE_GPU));
     struct status status = status_ok();
     while (!status.code) {
         status = details_file_next(&gpu, &row, &more);
@@ -118,17 +119,18 @@ static struct csv_text text_of(const struct text_table *table, uint32_t number)
     return text;
 }
 
-static struct gpu_row gpu_row_of(const struct name_table *t, const struct known_row *known)
+/* A row that the GPU has. */
+static void gpu_row_of(struct compared_row *row, struct three_way_side *side,
+                       const struct name_table *t, const struct known_row *known)
 {
-    struct gpu_row gpu = { .found = known->in_gpu, .repeated = known->repeated };
-    if (!gpu.found) return gpu;
-    gpu.side.status = (enum verdict)known->status;
-    gpu.side.present = known->present;
-    memcpy(gpu.side.metric, known->metric, sizeof gpu.side.metric);
-    gpu.name = text_of(&t->names, (uint32_t)(known - t->rows));
-    gpu.message = text_of(&t->messages, known->message);
-    gpu.shape = text_of(&t->messages, known->shape);
-    return gpu;
+    *side =
+        (struct three_way_side){ .status = (enum verdict)known->status, .present = known->present };
+    memcpy(side->metric, known->metric, sizeof side->metric);
+    *row = (struct compared_row){ .side = side,
+                                  .texts = {
+                                      [ROW_NAME] = text_of(&t->names, (uint32_t)(known - t->rows)),
+                                      [ROW_SHAPE] = text_of(&t->messages, known->shape),
+                                      [ROW_MESSAGE] = text_of(&t->messages, known->message) } };
 }
 
 /* ---- verdicts by API -------------------------------------------------------------------- */
@@ -202,14 +204,18 @@ static struct status compare_row(struct name_table *t, const struct details_row 
     struct csv_text row_name = row->cells[COLUMN_NAME];
     struct row_name name;
     struct known_row *known;
+    struct three_way_side npu_side, gpu_side;
+    struct compared_row npu, other;
 
     if (!row_name_split(&name, row_name)) return pair_invalid(t->out, &t->keeper, row_name);
     TRY(find_row(&known, t, row_name));
     bool repeated = known->in_npu;
     known->in_npu = true;
     if (!known->in_gpu) known = row_of_other_framework(t, row_name, &name, known);
-    const struct gpu_row gpu = gpu_row_of(t, known);
-    return pair_rows(t->out, &t->keeper, row, &name, repeated, &gpu);
+    const struct gpu_row gpu = { known->in_gpu ? &other : NULL, known->repeated };
+    if (known->in_gpu) gpu_row_of(&other, &gpu_side, t, known);
+    compared_row_read(&npu, &npu_side, row, t->out->request);
+    return pair_rows(t->out, &t->keeper, &npu, &name, repeated, &gpu);
 }
 
 static struct status read_npu_file(struct name_table *t)
@@ -218,7 +224,7 @@ static struct status read_npu_file(struct name_table *t)
     struct details_row row;
     bool more = true;
 
-    TRY(details_open(&npu, t->out->request, t->out->request->npu_path));
+    TRY(details_open(&npu, t->out->request, SIDE_NPU));
     struct status status = status_ok();
     while (!status.code) {
         status = details_file_next(&npu, &row, &more);

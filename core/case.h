@@ -9,6 +9,7 @@
 #include "core/value.h"
 
 struct dump;
+struct help;
 
 struct api_case {
     const char *full_name; /* "Functional.softmax.3", key of the dump without the direction */
@@ -34,6 +35,7 @@ struct api_case {
      * (bench_translate). Its arguments hold the same tensors, and set the order of the gradients. */
     const struct api_case *recorded;
     const struct dump *source; /* where the data of recorded tensors are; NULL when nowhere */
+    struct help *help;         /* who helps with large work on it (core/parallel.h), or NULL */
 };
 
 /* The call as the dump has it. */

@@ -29,6 +29,7 @@ static inline bool lanes_avx2_available(void)
 #define ALWAYS_INLINE    static inline __attribute__((always_inline))
 #define UNLIKELY(x)      __builtin_expect(x, 0)
 #define LANES_PER_VECTOR 4
+#define VECTOR_REGISTERS 16
 typedef __m256d V;
 typedef __m256i I;
 typedef __m256d M; /* all bits of a lane set or clear */
@@ -62,25 +63,15 @@ ALWAYS_INLINE V v_zero_where(M m, V x) { return _mm256_andnot_pd(m, x); }
 ALWAYS_INLINE V v_only_where(M m, V x) { return _mm256_and_pd(m, x); }
 ALWAYS_INLINE double v_largest(V x)
 {
-    double lane[4];
-    _mm256_storeu_pd(lane, x);
-    double low = lane[0] > lane[1] ? lane[0] : lane[1];
-    double high = lane[2] > lane[3] ? lane[2] : lane[3];
-    return low > high ? low : high;
-}
-ALWAYS_INLINE uint64_t v_largest_bits(V x)
-{
-    uint64_t lane[4], largest = 0;
-    _mm256_storeu_si256((__m256i *)lane, i_from_bits(x));
-    for (int k = 0; k < 4; k++)
-        if (lane[k] > largest) largest = lane[k];
-    return largest;
+    __m128d half = _mm_max_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+    return _mm_cvtsd_f64(_mm_max_sd(half, _mm_unpackhi_pd(half, half)));
 }
 ALWAYS_INLINE M m_le(V a, V b) { return _mm256_cmp_pd(a, b, _CMP_LE_OQ); }
 ALWAYS_INLINE M m_gt(V a, V b) { return _mm256_cmp_pd(a, b, _CMP_GT_OQ); }
 ALWAYS_INLINE M m_eq(V a, V b) { return _mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
 ALWAYS_INLINE M m_and(M a, M b) { return _mm256_and_pd(a, b); }
 ALWAYS_INLINE bool m_any(M m) { return _mm256_movemask_pd(m) != 0; }
+ALWAYS_INLINE bool m_all(M m) { return _mm256_movemask_pd(m) == 0xf; }
 ALWAYS_INLINE uint64_t m_count(M m)
 {
     /* Ones in the four sign bits, from a table of 16 entries of 4 bits. */
@@ -91,9 +82,24 @@ ALWAYS_INLINE I i_add(I a, I b) { return _mm256_add_epi64(a, b); }
 ALWAYS_INLINE I i_sub(I a, I b) { return _mm256_sub_epi64(a, b); }
 ALWAYS_INLINE I i_and(I a, I b) { return _mm256_and_si256(a, b); }
 ALWAYS_INLINE I i_count(I counts, M m) { return _mm256_sub_epi64(counts, i_from_bits(m)); }
-ALWAYS_INLINE I i_shift_right_49(I a) { return _mm256_srli_epi64(a, 49); }
-ALWAYS_INLINE I i_shift_left(I a, I n) { return _mm256_sllv_epi64(a, n); }
-ALWAYS_INLINE void i_store(uint64_t *p, I x) { _mm256_storeu_si256((__m256i *)p, x); }
+ALWAYS_INLINE M m_above(I a, I b) { return v_from_bits(_mm256_cmpgt_epi64(a, b)); }
+ALWAYS_INLINE bool i_any(I x) { return !_mm256_testz_si256(x, x); }
+ALWAYS_INLINE I i_load(const void *p) { return _mm256_loadu_si256(p); }
+ALWAYS_INLINE void i_store(void *p, I x) { _mm256_storeu_si256(p, x); }
+ALWAYS_INLINE I i_upper_halves(I a, I b)
+{
+    return _mm256_castps_si256(
+        _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd));
+}
+ALWAYS_INLINE I w_set(uint32_t x) { return _mm256_set1_epi32((int)x); }
+ALWAYS_INLINE I w_count_above(I counts, I a, I b)
+{
+    return _mm256_sub_epi32(counts, _mm256_cmpgt_epi32(a, b));
+}
+ALWAYS_INLINE I w_count_equal(I counts, I a, I b)
+{
+    return _mm256_sub_epi32(counts, _mm256_cmpeq_epi32(a, b));
+}
 
 ALWAYS_INLINE V load_f64(const void *p) { return _mm256_loadu_pd(p); }
 ALWAYS_INLINE V load_f32(const void *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }

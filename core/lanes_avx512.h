@@ -31,6 +31,7 @@ static inline bool lanes_avx512_available(void)
 #define ALWAYS_INLINE    static inline __attribute__((always_inline))
 #define UNLIKELY(x)      __builtin_expect(x, 0)
 #define LANES_PER_VECTOR 8
+#define VECTOR_REGISTERS 32
 typedef __m512d V;
 typedef __m512i I;
 typedef __mmask8 M;
@@ -61,12 +62,12 @@ ALWAYS_INLINE V v_exponent(V x)
 ALWAYS_INLINE V v_zero_where(M m, V x) { return _mm512_maskz_mov_pd((M)~m, x); }
 ALWAYS_INLINE V v_only_where(M m, V x) { return _mm512_maskz_mov_pd(m, x); }
 ALWAYS_INLINE double v_largest(V x) { return _mm512_reduce_max_pd(x); }
-ALWAYS_INLINE uint64_t v_largest_bits(V x) { return _mm512_reduce_max_epu64(i_from_bits(x)); }
 ALWAYS_INLINE M m_le(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ); }
 ALWAYS_INLINE M m_gt(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ); }
 ALWAYS_INLINE M m_eq(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ); }
 ALWAYS_INLINE M m_and(M a, M b) { return (M)(a & b); }
 ALWAYS_INLINE bool m_any(M m) { return m != 0; }
+ALWAYS_INLINE bool m_all(M m) { return m == 0xff; }
 ALWAYS_INLINE uint64_t m_count(M m) { return (uint64_t)__builtin_popcount(m); }
 ALWAYS_INLINE I i_set(uint64_t x) { return _mm512_set1_epi64((long long)x); }
 ALWAYS_INLINE I i_add(I a, I b) { return _mm512_add_epi64(a, b); }
@@ -76,9 +77,26 @@ ALWAYS_INLINE I i_count(I counts, M m)
 {
     return _mm512_mask_add_epi64(counts, m, counts, _mm512_set1_epi64(1));
 }
-ALWAYS_INLINE I i_shift_right_49(I a) { return _mm512_srli_epi64(a, 49); }
-ALWAYS_INLINE I i_shift_left(I a, I n) { return _mm512_sllv_epi64(a, n); }
-ALWAYS_INLINE void i_store(uint64_t *p, I x) { _mm512_storeu_si512(p, x); }
+ALWAYS_INLINE M m_above(I a, I b) { return _mm512_cmpgt_epi64_mask(a, b); }
+ALWAYS_INLINE bool i_any(I x) { return _mm512_test_epi64_mask(x, x) != 0; }
+ALWAYS_INLINE I i_load(const void *p) { return _mm512_loadu_si512(p); }
+ALWAYS_INLINE void i_store(void *p, I x) { _mm512_storeu_si512(p, x); }
+ALWAYS_INLINE I i_upper_halves(I a, I b)
+{
+    return _mm512_castps_si512(
+        _mm512_shuffle_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), 0xdd));
+}
+ALWAYS_INLINE I w_set(uint32_t x) { return _mm512_set1_epi32((int)x); }
+ALWAYS_INLINE I w_count_above(I counts, I a, I b)
+{
+    __mmask16 above = _mm512_cmpgt_epi32_mask(a, b);
+    return _mm512_mask_add_epi32(counts, above, counts, _mm512_set1_epi32(1));
+}
+ALWAYS_INLINE I w_count_equal(I counts, I a, I b)
+{
+    __mmask16 equal = _mm512_cmpeq_epi32_mask(a, b);
+    return _mm512_mask_add_epi32(counts, equal, counts, _mm512_set1_epi32(1));
+}
 
 ALWAYS_INLINE V load_f64(const void *p) { return _mm512_loadu_pd(p); }
 ALWAYS_INLINE V load_f32(const void *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }

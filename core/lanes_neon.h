@@ -14,6 +14,7 @@
 #define ALWAYS_INLINE    static inline __attribute__((always_inline))
 #define UNLIKELY(x)      __builtin_expect(x, 0)
 #define LANES_PER_VECTOR 2
+#define VECTOR_REGISTERS 32
 typedef float64x2_t V;
 typedef uint64x2_t I;
 typedef uint64x2_t M; /* all bits of a lane set or clear */
@@ -45,31 +46,40 @@ ALWAYS_INLINE V v_exponent(V x)
 ALWAYS_INLINE V v_zero_where(M m, V x) { return v_from_bits(vbicq_u64(i_from_bits(x), m)); }
 ALWAYS_INLINE V v_only_where(M m, V x) { return v_from_bits(vandq_u64(i_from_bits(x), m)); }
 ALWAYS_INLINE double v_largest(V x) { return vmaxvq_f64(x); }
-ALWAYS_INLINE uint64_t v_largest_bits(V x)
-{
-    uint64_t a = vgetq_lane_u64(i_from_bits(x), 0), b = vgetq_lane_u64(i_from_bits(x), 1);
-    return a > b ? a : b;
-}
 ALWAYS_INLINE M m_le(V a, V b) { return vcleq_f64(a, b); }
 ALWAYS_INLINE M m_gt(V a, V b) { return vcgtq_f64(a, b); }
 ALWAYS_INLINE M m_eq(V a, V b) { return vceqq_f64(a, b); }
 ALWAYS_INLINE M m_and(M a, M b) { return vandq_u64(a, b); }
 ALWAYS_INLINE uint64_t m_count(M m) { return vaddvq_u64(vshrq_n_u64(m, 63)); }
 ALWAYS_INLINE bool m_any(M m) { return vmaxvq_u32(vreinterpretq_u32_u64(m)) != 0; }
+ALWAYS_INLINE bool m_all(M m) { return vminvq_u32(vreinterpretq_u32_u64(m)) != 0; }
 ALWAYS_INLINE I i_set(uint64_t x) { return vdupq_n_u64(x); }
 ALWAYS_INLINE I i_add(I a, I b) { return vaddq_u64(a, b); }
 ALWAYS_INLINE I i_sub(I a, I b) { return vsubq_u64(a, b); }
 ALWAYS_INLINE I i_and(I a, I b) { return vandq_u64(a, b); }
 ALWAYS_INLINE I i_count(I counts, M m) { return vsubq_u64(counts, m); }
-ALWAYS_INLINE I i_shift_right_49(I a) { return vshrq_n_u64(a, 49); }
-/* The instruction looks at the lowest byte of the count, as a signed number; counts of 64 and
- * more must give 0, so they are held at 64 first. */
-ALWAYS_INLINE I i_shift_left(I a, I n)
+ALWAYS_INLINE M m_above(I a, I b)
 {
-    I held = vbslq_u64(vcgtq_u64(n, vdupq_n_u64(64)), vdupq_n_u64(64), n);
-    return vshlq_u64(a, vreinterpretq_s64_u64(held));
+    return vcgtq_s64(vreinterpretq_s64_u64(a), vreinterpretq_s64_u64(b));
 }
-ALWAYS_INLINE void i_store(uint64_t *p, I x) { vst1q_u64(p, x); }
+ALWAYS_INLINE bool i_any(I x) { return vmaxvq_u32(vreinterpretq_u32_u64(x)) != 0; }
+ALWAYS_INLINE I i_load(const void *p) { return vreinterpretq_u64_u32(vld1q_u32(p)); }
+ALWAYS_INLINE void i_store(void *p, I x) { vst1q_u32(p, vreinterpretq_u32_u64(x)); }
+ALWAYS_INLINE I i_upper_halves(I a, I b)
+{
+    return vreinterpretq_u64_u32(vuzp2q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
+}
+ALWAYS_INLINE I w_set(uint32_t x) { return vreinterpretq_u64_u32(vdupq_n_u32(x)); }
+ALWAYS_INLINE I w_count_above(I counts, I a, I b)
+{
+    uint32x4_t above = vcgtq_s32(vreinterpretq_s32_u64(a), vreinterpretq_s32_u64(b));
+    return vreinterpretq_u64_u32(vsubq_u32(vreinterpretq_u32_u64(counts), above));
+}
+ALWAYS_INLINE I w_count_equal(I counts, I a, I b)
+{
+    uint32x4_t equal = vceqq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
+    return vreinterpretq_u64_u32(vsubq_u32(vreinterpretq_u32_u64(counts), equal));
+}
 
 ALWAYS_INLINE V load_f64(const void *p) { return vld1q_f64(p); }
 ALWAYS_INLINE V load_f32(const void *p) { return vcvt_f64_f32(vld1_f32(p)); }

@@ -42,7 +42,7 @@ ALWAYS_INLINE M m_gt(V a, V b) { return a > b; }
 ALWAYS_INLINE M m_eq(V a, V b) { return a == b; }
 ALWAYS_INLINE I i_set(uint64_t x) { return x; }
 ALWAYS_INLINE I i_count(I counts, M m) { return counts + m; }
-ALWAYS_INLINE void i_store(uint64_t *p, I x) { *p = x; }
+ALWAYS_INLINE void i_store(void *p, I x) { memcpy(p, &x, sizeof x); }
 
 ALWAYS_INLINE V load_f64(const void *p)
 {

@@ -13,6 +13,7 @@
 #define PROBE_CORE_REFERENCE_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,19 @@ enum short_format {
     SHORT_BF16X2, /* sums of two bfloat16; the product of the lower parts is left out */
     SHORT_FORMAT_COUNT
 };
+
+/* Which of the kernels that round to a dtype between their steps. All zeros: every step rounds. */
+struct staged_choice {
+    bool numbers;            /* the numbers of the call are rounded, too */
+    bool composed_functions; /* functions are composed of others, rounded in between */
+    bool
+        other_formulas; /* where frameworks differ the less usual, say (c p) q for c (p q) in gradients */
+    bool stored;        /* gradients start from intermediate results as they were stored */
+    uint64_t kept; /* bit k: step k does not round */
+};
+
+/* What is done with the values that such a kernel holds before its last rounding; they go afterwards. */
+typedef void staged_look(void *context, const double *values);
 
 struct reference {
     enum dtype dtype; /* of the API's result: what a device returns */
@@ -78,6 +92,15 @@ struct reference {
     const char *staged_steps; /* "softmax, multiply, sum" */
     struct status (*stage)(struct reference *reference);
     void *stage_context;
+
+    /* Compute the call as such a kernel does (sums in double) and look at its values. It sets how many steps before
+     * the last one `kept` can name, at most 64, and whether choices about gradients matter. *can is false, and
+     * nothing is looked at, where there is no such kernel. NULL when none can be had. */
+    struct status (*compute_staged)(struct reference *reference, bool *can,
+                                    const struct staged_choice *choice, staged_look *look,
+                                    void *look_context);
+    int staged_step_count; /* set by it, for these formulas */
+    bool staged_gradient;
 
     /* What a kernel in one of the modes that a user allows returns: `out` is this reference with the values and
      * the errors of such a kernel. With a mode that shortens factors `cut_off` says how. *can is false where

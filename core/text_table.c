@@ -30,16 +30,19 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* The last eight bytes overlap those before them. */
 static uint64_t hash_text(const struct text_table *table, const char *text, size_t length)
 {
-    uint64_t hash = table->key[0] ^ length;
-    for (; length > 8; text += 8, length -= 8) {
-        uint64_t word;
-        memcpy(&word, text, 8);
-        hash = fold(hash ^ word, table->key[1]);
+    uint64_t hash = table->key[0] ^ length, word = 0;
+    if (length < sizeof word) {
+        for (size_t i = 0; i < length; i++) word = word << 8 | (unsigned char)text[i];
+    } else {
+        for (size_t i = 0; i < length - sizeof word; i += sizeof word) {
+            memcpy(&word, text + i, sizeof word);
+            hash = fold(hash ^ word, table->key[1]);
+        }
+        memcpy(&word, text + length - sizeof word, sizeof word);
     }
-    uint64_t word = 0;
-    memcpy(&word, text, length);
     hash = fold(hash ^ word, table->key[1]);
     return fold(hash ^ table->key[0], UINT64_C(0x9e3779b97f4a7c15));
 }

@@ -88,7 +88,10 @@ static struct status changed_step(struct subject *s, const struct hypothesis *h)
     size_t count;
     if (!dtype_is_float(s->dtype) || !subject_spend(s, s->call_work)) return status_ok();
     struct arena_mark mark = arena_mark(s->arena);
-    TRY(bench_what_steps(steps, &count, MOST_STEPS, s->request->bench, s->result, s->arena));
+    const struct deviation none = { .block = 0 };
+    const struct what_if unchanged = { .deviation = &none };
+    TRY(bench_what_steps(steps, &count, MOST_STEPS, s->request->bench, s->result, &unchanged,
+                         s->arena));
     arena_rewind(s->arena, mark);
     for (size_t i = 0; count > 1 && i < count; i++) {
         TRY(left_out(s, h, &steps[i]));

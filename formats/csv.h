@@ -38,8 +38,12 @@ struct status csv_append_mark(struct csv_buffer *buffer);
 /* Bytes as they are: for text that is no CSV but grows in the same way. */
 struct status csv_append_bytes(struct csv_buffer *buffer, const char *bytes, size_t length);
 
-/* Room for `bytes` more bytes, for who puts them there and adds to the length. */
+/* Room for `bytes` more bytes, for who puts them there and adds to the length; is it there already? */
 struct status csv_reserve(struct csv_buffer *buffer, size_t bytes);
+static inline bool csv_has_room(const struct csv_buffer *buffer, size_t bytes)
+{
+    return bytes <= buffer->capacity - buffer->length;
+}
 
 /* One cell of `length` bytes and a comma. The text is quoted where needed. When it starts with
  * one of + - = % @, their full-width forms, a tab or a carriage return, or has one of them right
@@ -79,6 +83,11 @@ struct csv_text {
     size_t length;
 };
 
+static inline struct csv_text csv_text_of(const char *string)
+{
+    return (struct csv_text){ string, strlen(string) };
+}
+
 /* Inline, since the length of a literal is known then. */
 static inline bool csv_text_equal(struct csv_text text, const char *string)
 {
@@ -104,6 +113,12 @@ struct csv_limits {
     bool ends_at_nul; /* a NUL byte is the end of the file, not a fault */
 };
 
+/* The ends of cells in 64 bytes of a window, from `block` on, that lie ahead (formats/csv_flags.h). */
+struct csv_ends {
+    size_t block;
+    uint64_t flags; /* none: not known */
+};
+
 /* One pass over a file or a text. Ends with csv_close. */
 struct csv_reader {
     const char *name;        /* for messages */
@@ -113,6 +128,7 @@ struct csv_reader {
     uint64_t window_begin;
     bool at_end;     /* the window reaches the end of the file */
     size_t position; /* in the window: where the next row starts */
+    struct csv_ends ends;
     uint64_t rows;
     struct csv_limits limits;
     char *window; /* memory of the window when read from a file */

@@ -84,6 +84,10 @@ static enum plain read_plain(double *value, struct csv_text text)
 
 bool csv_read_number(double *value, struct csv_text text)
 {
+    if (text.length == 1 && *text.bytes >= '0' && *text.bytes <= '9') {
+        *value = *text.bytes - '0';
+        return true;
+    }
     enum plain plain = read_plain(value, text);
     if (plain == PLAIN_VALUE) return true;
     if (plain == PLAIN_NUMBER) {

@@ -5,7 +5,9 @@
 
 void text_out_bytes(struct text_out *out, const char *bytes, size_t length)
 {
-    if (!out->status.code) out->status = csv_append_bytes(&out->text, bytes, length);
+    if (out->status.code) return;
+    struct status status = csv_append_bytes(&out->text, bytes, length);
+    if (status.code) out->status = status;
 }
 
 void text_out_string(struct text_out *out, const char *string)

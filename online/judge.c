@@ -11,7 +11,6 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/quantity.h"
-#include "online/autocast.h"
 #include "online/judge_live.h"
 #include "online/judge_report.h"
 #include "online/rank_set.h"
@@ -192,9 +191,7 @@ static struct status decode(struct record *out, struct judge_thread *self,
     self->decoded.limit_met = false;
     self->decoded.limit_bytes = self->judge->decoded_bytes + s->bytes;
     /* Where it came from is told beside it, and must not be in its rows. */
-    TRY(s->decode(out, &self->decoded, s->body, s->bytes, "the record"));
-    record_cast_arguments(out, &self->decoded);
-    return status_ok();
+    return s->decode(out, &self->decoded, s->body, s->bytes, "the record");
 }
 
 static void judge_record(struct judge_thread *self, struct queued_record *queued)

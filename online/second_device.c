@@ -99,12 +99,9 @@ size_t second_count(const struct second_device *second) { return second->checker
 /* "Torch.linalg.inv.0" is of linalg.inv. */
 static bool is_held_to_thresholds(const struct three_way_rules *rules, const char *full_name)
 {
-    char api[256];
     const char *first = strchr(full_name, '.'), *last = strrchr(full_name, '.');
-    if (!first || last == first || (size_t)(last - first) > sizeof api) return false;
-    size_t length = (size_t)(last - first) - 1;
-    memcpy(api, first + 1, length);
-    api[length] = '\0';
+    if (!first || last == first) return false;
+    const struct csv_text api = { first + 1, (size_t)(last - first) - 1 };
     const struct api_rules *found = three_way_find_api(rules, api);
     const unsigned lists = 1u << LIST_BINARY | 1u << LIST_ABSOLUTE | 1u << LIST_THOUSANDTH;
     return found && (found->lists & lists);

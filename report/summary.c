@@ -36,8 +36,9 @@ static struct status find_api(struct api_summary **out, struct summary *summary,
 {
     uint32_t number;
     /* First: what is in the table has a place, whatever fails. */
-    TRY(array_make_zeroed_room(&summary->apis, &summary->api_capacity, summary->api_names.count,
-                               sizeof *summary->apis));
+    if (summary->api_names.count >= summary->api_capacity)
+        TRY(array_make_zeroed_room(&summary->apis, &summary->api_capacity, summary->api_names.count,
+                                   sizeof *summary->apis));
     TRY(text_table_add(&number, NULL, &summary->api_names, call, api_length(call)));
     *out = &summary->apis[number];
     return status_ok();
@@ -53,7 +54,7 @@ static struct status replace_text(char **text, const char *by)
 }
 
 /* Errors before warnings, then by excess; the first row among equals. */
-static bool is_worst(const struct api_summary *api, const struct row_note *note)
+static bool is_worst_of(const struct api_summary *api, const struct row_note *note)
 {
     if (!api->row) return true;
     if (note->verdict == api->verdict) return !(note->excess <= api->excess);
@@ -63,7 +64,7 @@ static bool is_worst(const struct api_summary *api, const struct row_note *note)
 static struct status add_failing_row(struct api_summary *api, const struct row_note *note,
                                      size_t dump)
 {
-    if (!is_worst(api, note)) return status_ok();
+    if (!is_worst_of(api, note)) return status_ok();
     TRY(replace_text(&api->row, note->name));
     TRY(replace_text(&api->sentence, note->sentence));
     TRY(replace_text(&api->source, note->source ? note->source : ""));
@@ -106,18 +107,29 @@ static const char *skip_argument(const char *text, const char *call)
     return !strncmp(colon, ": ", 2) ? colon + 2 : text;
 }
 
+static size_t count_digits(const char *at)
+{
+    size_t n = 0;
+    while (at[n] >= '0' && at[n] <= '9') n++;
+    return n;
+}
+
 /* Copy `text` without what tells one call from another: its name, its API, numbers. */
 static void append_kind(struct text_out *out, const char *text, const char *call)
 {
-    size_t api = api_length(call), first = strcspn(call, ".");
-    const char *bare = first < api ? call + first + 1 : call;
-    for (const char *at = text; *at;) {
-        size_t skipped = match_word(at, text, call, strlen(call));
+    size_t length = strlen(call), api = api_length(call), first = strcspn(call, ".");
+    const char *bare = first < api ? call + first + 1 : call, *begin = text, *at = text;
+    while (*at) {
+        size_t skipped = match_word(at, text, call, length);
         if (!skipped) skipped = match_word(at, text, bare, (size_t)(call + api - bare));
-        if (!skipped) skipped = strspn(at, "0123456789");
-        if (!skipped) text_out_bytes(out, at, 1);
+        if (!skipped) skipped = count_digits(at);
+        if (skipped) {
+            text_out_bytes(out, begin, (size_t)(at - begin));
+            begin = at + skipped;
+        }
         at += skipped ? skipped : 1;
     }
+    text_out_bytes(out, begin, (size_t)(at - begin));
 }
 
 /* What the rows skipped for one reason have in common. */
@@ -168,31 +180,32 @@ static bool is_skip(const struct row_note *note, const struct case_outcome *outc
            (note->cause != CAUSE_NOTHING_TO_JUDGE || outcome->forward == VERDICT_SKIP);
 }
 
-static struct status add_note(struct summary *summary, const struct row_note *note,
-                              const char *call, size_t dump)
+/* The worst row of its API, or the reason of a skip; not counted among those that fail. */
+static struct status keep_note(struct summary *summary, const struct row_note *note,
+                               const char *call, size_t dump)
 {
     struct api_summary *api = NULL;
     TRY(make_tables(summary));
     if (note->verdict == VERDICT_SKIP) return add_reason(summary, note, call);
     TRY(find_api(&api, summary, call));
-    summary->failing_rows++;
     return add_failing_row(api, note, dump);
 }
 
-struct status summary_is_worst(bool *out, struct summary *summary, const struct row_note *note,
-                               const char *call)
+struct status summary_count_failing(bool *is_worst, struct summary *summary,
+                                    const struct row_note *note, const char *call)
 {
     struct api_summary *api = NULL;
     TRY(make_tables(summary));
     TRY(find_api(&api, summary, call));
-    *out = is_worst(api, note);
+    summary->failing_rows++;
+    *is_worst = is_worst_of(api, note);
     return status_ok();
 }
 
 struct status summary_add_note(struct summary *summary, const struct row_note *note,
                                const char *call)
 {
-    return add_note(summary, note, call, 0);
+    return keep_note(summary, note, call, 0);
 }
 
 static bool is_failure(enum verdict verdict)
@@ -200,26 +213,39 @@ static bool is_failure(enum verdict verdict)
     return verdict == VERDICT_ERROR || verdict == VERDICT_WARNING;
 }
 
-struct status summary_add(struct summary *summary, const struct case_outcome *outcome,
-                          const char *name, size_t dump)
+static struct status add_call(struct summary *summary, enum verdict forward, enum verdict backward,
+                              const char *name, size_t dump)
 {
     struct api_summary *api = NULL;
     TRY(make_tables(summary));
     TRY(find_api(&api, summary, name));
-    count_call(summary, outcome->forward, outcome->backward);
+    count_call(summary, forward, backward);
+    api->calls++;
+    return is_failure(forward) || is_failure(backward) ? add_failing_call(api, summary->tree, dump)
+                                                       : status_ok();
+}
+
+struct status summary_add_call(struct summary *summary, enum verdict forward, enum verdict backward,
+                               const char *name)
+{
+    return add_call(summary, forward, backward, name, 0);
+}
+
+struct status summary_add(struct summary *summary, const struct case_outcome *outcome,
+                          const char *name, size_t dump)
+{
+    TRY(add_call(summary, outcome->forward, outcome->backward, name, dump));
     reference_use_add(&summary->references, &outcome->references);
     summary->internal_errors += outcome->internal_error;
     summary->unstable_rows += outcome->unstable_rows;
     summary->unstable_calls += outcome->unstable_rows > 0;
-    api->calls++;
     for (size_t i = 0; i < outcome->n_notes; i++) {
         const struct row_note *note = &outcome->notes[i];
         if (note->verdict == VERDICT_SKIP && !is_skip(note, outcome)) continue;
-        TRY(add_note(summary, note, name, dump));
+        summary->failing_rows += note->verdict != VERDICT_SKIP;
+        TRY(keep_note(summary, note, name, dump));
     }
-    if (!is_failure(outcome->forward) && !is_failure(outcome->backward)) return status_ok();
-    TRY(find_api(&api, summary, name)); /* the notes may have moved it */
-    return add_failing_call(api, summary->tree, dump);
+    return status_ok();
 }
 
 /* The verdict of a cell; both spellings of warning are in use. */

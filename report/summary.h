@@ -65,12 +65,19 @@ struct status summary_add(struct summary *summary, const struct case_outcome *ou
 /* Number of the dump of the worst row; 0 when none fails. */
 size_t summary_worst_dump(const struct summary *summary);
 
-/* Is the failing row, whose sentence is not looked at, worse than those so far of its API? Of the others summary_add_note
- * keeps no sentence. */
-struct status summary_is_worst(bool *out, struct summary *summary, const struct row_note *note,
-                               const char *call);
+/* Add a call without its rows, which are added by the two below or not at all. */
+struct status summary_add_call(struct summary *summary, enum verdict forward, enum verdict backward,
+                               const char *name);
 
-/* Add a row that fails, or the reason of a skip, of a call that is counted without its rows. */
+/* Count a row that fails.
+ *
+ *   is_worst  set: it, whose sentence is not looked at, is worse than those so far of its API and is to be added as a
+ *             note; others leave nothing but their number
+ */
+struct status summary_count_failing(bool *is_worst, struct summary *summary,
+                                    const struct row_note *note, const char *call);
+
+/* Add the worst row of an API, which is counted, or the reason of a skip. */
 struct status summary_add_note(struct summary *summary, const struct row_note *note,
                                const char *call);
 

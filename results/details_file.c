@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "formats/json_words.h"
 #include "standards/header_language.h"
@@ -84,6 +83,9 @@ static struct status read_header(struct details_file *details, const enum detail
                             details->reader.name);
     details->columns = header.count;
     details_find_columns(details->places, &header);
+    details->in_order = true;
+    for (size_t column = 0; column < COLUMN_COUNT; column++)
+        details->in_order &= details->places[column] == column;
     return check_columns(details, required, count);
 }
 
@@ -111,6 +113,19 @@ struct status details_file_open_text(struct details_file *out, const char *name,
     return status;
 }
 
+/* Mostly the columns are ours, in our order, and nothing has to be moved. */
+static const struct csv_text *cells_by_column(struct details_file *details,
+                                              const struct csv_row *csv)
+{
+    if (details->in_order && csv->count >= COLUMN_COUNT) return csv->cells;
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+        size_t place = details->places[column];
+        details->mapped[column] = place < csv->count ? csv->cells[place]
+                                                     : (struct csv_text){ "", 0 };
+    }
+    return details->mapped;
+}
+
 struct status details_file_next(struct details_file *details, struct details_row *row, bool *more)
 {
     struct csv_row csv;
@@ -122,10 +137,7 @@ struct status details_file_next(struct details_file *details, struct details_row
         *more = false;
         return status_ok();
     }
-    for (size_t column = 0; column < COLUMN_COUNT; column++) {
-        size_t place = details->places[column];
-        row->cells[column] = place < csv.count ? csv.cells[place] : (struct csv_text){ "", 0 };
-    }
+    row->cells = cells_by_column(details, &csv);
     row->number = csv.number;
     row->overlong = csv.count > details->columns;
     details->rows++;
@@ -138,15 +150,21 @@ void details_file_close(struct details_file *details)
     (void)file_close(&details->file); /* nothing was written */
 }
 
+/* Letters only, so that the bit of their case can be left out. */
+static bool spells(const struct verdict_word *word, struct csv_text cell)
+{
+    size_t same = 0;
+    if (word->length != cell.length) return false;
+    while (same < cell.length && ((word->text[same] ^ cell.bytes[same]) & ~0x20) == 0) same++;
+    return same == cell.length;
+}
+
 enum verdict details_verdict(struct csv_text cell)
 {
     while (cell.length && cell.bytes[cell.length - 1] == ' ') cell.length--;
     while (cell.length && *cell.bytes == ' ') cell.bytes++, cell.length--;
-    for (enum verdict verdict = VERDICT_PASS; verdict <= VERDICT_SKIP; verdict++) {
-        const struct verdict_word *word = &verdict_words[verdict];
-        if (word->length == cell.length && strncasecmp(word->text, cell.bytes, cell.length) == 0)
-            return verdict;
-    }
+    for (enum verdict verdict = VERDICT_PASS; verdict <= VERDICT_SKIP; verdict++)
+        if (spells(&verdict_words[verdict], cell)) return verdict;
     return VERDICT_BLANK;
 }
 

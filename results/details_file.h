@@ -18,16 +18,18 @@ struct details_file {
     struct csv_reader reader;
     size_t columns;              /* of the header */
     size_t places[COLUMN_COUNT]; /* where a column stands in a row; SIZE_MAX when it is absent */
-    bool torn;                   /* the last row was cut and is left out */
-    uint64_t rows;               /* given out */
+    bool in_order;               /* each column stands at its own number */
+    struct csv_text mapped[COLUMN_COUNT]; /* the cells of the last row, unless that is so */
+    bool torn;                            /* the last row was cut and is left out */
+    uint64_t rows;                        /* given out */
 };
 #define DETAILS_FILE_NONE ((struct details_file){ .file = FILE_NONE })
 
-/* A row; its texts are valid until the next one is read. */
+/* A row; its cells are valid until the next one is read. */
 struct details_row {
-    struct csv_text cells[COLUMN_COUNT]; /* empty where the file has no such column */
-    uint64_t number;                     /* in the file, the header being 1 */
-    bool overlong;                       /* it has more cells than the header */
+    const struct csv_text *cells; /* by details_column; empty where the file has no such column */
+    uint64_t number;              /* in the file, the header being 1 */
+    bool overlong;                /* it has more cells than the header */
 };
 
 /* Open a file and read its header.

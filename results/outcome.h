@@ -30,9 +30,11 @@ struct reference_use {
 
 void reference_use_add(struct reference_use *all, const struct reference_use *more);
 
-/* Seconds that the stages of a call took. */
+/* Seconds that the stages of a call took; and seconds of processors that were in parts which idle threads take
+ * (core/parallel.h), all of them and the longest part of each work. */
 struct stage_times {
     double inputs_s, reference_s, device_s, comparison_s;
+    double parts_s, longest_parts_s;
 };
 
 static inline double stage_times_total(const struct stage_times *times)

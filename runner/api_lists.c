@@ -65,6 +65,11 @@ struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lis
         if (!strcmp(c->type, groups[i].type) && (has_groups || !*c->type) &&
             !(groups[i].in_strict && lists->runs_all_groups))
             return group_reason(groups[i].text, c->full_name);
+    if (!has_groups && (!strcmp(c->type, "Distributed") || !strcmp(c->type, "MintDistributed")))
+        return status_error(STATUS_SKIP,
+                            "API %s not support for run ut. SKIP. It communicates between ranks; "
+                            "check its inputs and outputs by comparing the dumps of the ranks.",
+                            c->full_name);
     if (lists->plain_names_only && strchr(c->api, '.'))
         return status_error(
             STATUS_SKIP,

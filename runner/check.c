@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/quantity.h"
 #include "diagnosis/diagnosis.h"
+#include "runner/autocast_arguments.h"
 #include "runner/dump_framework.h"
 #include "runner/environment.h"
 #include "runner/error_data.h"
@@ -29,6 +30,7 @@ struct call {
     /* The call with its inputs, when they are not to be read from the dump; or NULL. It may have outputs too. */
     const struct api_case *given;
     struct bench_precision precision;
+    enum dtype autocast; /* that its arguments were cast to, or DT_NONE */
     struct generate_notes inputs;
     const char *sizes; /* which it has instead of the recorded ones; NULL when none were asked for */
     struct bench *bench;
@@ -63,6 +65,7 @@ static void forget_call(struct check *k)
     if (k->setup->dump) dump_release_tensors(k->setup->dump, k->arena);
     arena_reset(k->arena);
     k->call.inputs.count = 0;
+    k->call.autocast = DT_NONE;
     k->call.bench = NULL;
     k->call.got = (struct device_result){ 0 };
     k->call.repeats = (struct repeats){ .count = { 0 } };
@@ -249,6 +252,7 @@ static struct status run_device(struct check *k)
             repeats_run(&call->repeats, k->arena, device, &call->c, &call->got, k->setup->runs);
     if (waits) take_slot(k->setup);
     (void)environment_restore_arithmetic();
+    if (!status.code) status = autocast_gradients(&call->got.gradients, call->autocast, k->arena);
     return status;
 }
 
@@ -491,6 +495,22 @@ static void check_second(struct check *k)
     k->call = call;
 }
 
+/* The inputs of the call: those it came with, or made; as it computed with them. */
+static struct status make_inputs(struct check *k)
+{
+    struct call *call = &k->call;
+    if (!call->given)
+        TRY(generate_inputs(&call->c, &call->inputs, k->arena, k->setup->dump,
+                            &k->setup->generate));
+    if (call->sizes && call->inputs.count < INPUT_NOTES_MOST)
+        call->inputs.lines[call->inputs.count++] = call->sizes;
+    bench_share_inputs(&call->c);
+    if (!k->setup->casts_arguments || call->c.recorded) return status_ok();
+    TRY(autocast_arguments(&call->autocast, &call->c, k->arena));
+    if (call->autocast != DT_NONE) call->precision = precision_of_case(&call->c);
+    return status_ok();
+}
+
 /* The line itself. Up to bench_settle nothing has been written to the rows. */
 static struct ending check_call(struct check *k)
 {
@@ -500,12 +520,8 @@ static struct ending check_call(struct check *k)
     double since = clock_seconds();
     struct status status;
 
-    status = call->given ? status_ok()
-                         : generate_inputs(&call->c, &call->inputs, k->arena, setup->dump,
-                                           &setup->generate);
-    if (call->sizes && call->inputs.count < INPUT_NOTES_MOST)
-        call->inputs.lines[call->inputs.count++] = call->sizes;
-    bench_share_inputs(&call->c);
+    call->c.help = &k->checker->help;
+    status = make_inputs(k);
     end_stage(&times->inputs_s, &since);
     if (status.code) return (struct ending){ status, CAUSE_NO_INPUTS };
 
@@ -531,11 +547,12 @@ static struct ending check_call(struct check *k)
 /* Bytes the call reserves; SIZE_MAX when they cannot be counted. */
 static size_t reservation(const struct check *k, size_t position)
 {
-    size_t total = generate_input_bytes(&k->call.c);
+    size_t inputs = generate_input_bytes(&k->call.c), total = inputs;
     size_t json = k->call.given ? 0 : dump_case_bytes(k->setup->dump, position);
     if (!size_add(&total, total, bench_peak_bytes(&k->call.c)) ||
         !size_multiply(&json, json, OVERHEAD_PER_JSON_BYTE) || !size_add(&total, total, json) ||
         !size_add(&total, total, OVERHEAD_BYTES) ||
+        (k->setup->casts_arguments && !size_add(&total, total, inputs / 2)) ||
         (k->second && !size_add(&total, total, bench_peak_bytes(&k->call.c))))
         return SIZE_MAX;
     return total;
@@ -708,6 +725,8 @@ static struct status end_rows(struct check *k, const struct ending *ending)
     if (ending->status.code == STATUS_INTERRUPTED) return ending->status;
     if (k->rows.out->fatal.code) return k->rows.out->fatal;
     k->arena->limit_bytes = 0;
+    k->rows.out->times.parts_s = k->checker->help.parts_s;
+    k->rows.out->times.longest_parts_s = k->checker->help.longest_parts_s;
     if (ending->status.code) TRY(add_failure_rows(k, ending));
     return call_rows_end(&k->rows, k->call.c.full_name);
 }
@@ -736,6 +755,7 @@ static struct check check_begin(struct case_outcome *out, struct checker *checke
     };
     call_rows_clear(&k.rows);
     checker->arena.limit_bytes = 0;
+    checker->help.parts_s = checker->help.longest_parts_s = 0;
     return k;
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/arena.h"
+#include "core/parallel.h"
 #include "formats/dump.h"
 #include "generators/generate.h"
 #include "results/outcome.h"
@@ -37,6 +38,7 @@ struct check_setup {
     const struct error_data *error_data; /* NULL: failing tensors are not saved */
     struct call_watch watch;             /* all zeros: nobody */
     int64_t runs;                        /* of every call on the device */
+    bool casts_arguments;                /* of products under autocast, as it did */
     const struct budget *row_budget;     /* that rows are held to, or NULL */
     const char *backend;                 /* whose budget it is */
     struct memory_budget *budget;
@@ -48,6 +50,7 @@ struct checker {
     const struct check_setup *setup; /* of the dump whose calls it checks now */
     struct arena arena;
     struct device *device;
+    struct help help; /* with the call that it checks */
 };
 
 /* Check call `position` of the dump. False when the run was stopped meanwhile and there is no

@@ -30,12 +30,23 @@ struct taken_call {
     size_t position, index; /* in the dump; among all calls of the run */
 };
 
-/* There may be one later, but not now: none is there, or the window is full. */
+/* There may be one later, but not now: none is there, or the window is full. Or there is none, but others are still
+ * at work. */
 static bool has_to_wait(const struct check_threads *threads)
 {
     if (threads->stopping) return false;
-    if (threads->taken == threads->added) return !threads->closed;
+    if (threads->taken == threads->added)
+        return !threads->closed || threads->finished < threads->added;
     return threads->taken >= threads->committed + CHECK_WINDOW;
+}
+
+static bool waits(void *context)
+{
+    struct check_threads *threads = context;
+    pthread_mutex_lock(&threads->mutex);
+    bool has_to = has_to_wait(threads);
+    pthread_mutex_unlock(&threads->mutex);
+    return has_to;
 }
 
 /* Among the last calls, which are of one batch, another one may come first. */
@@ -55,13 +66,16 @@ static struct taken_call take_next(struct check_threads *threads)
     return (struct taken_call){ batch->setup, batch->positions[index - batch->first], index };
 }
 
-/* The next call, when there is one and the window has room for it. */
-static bool take_call(struct taken_call *call, struct check_threads *threads)
+/* The next call, when there is one and the window has room for it. Until then others are helped. */
+static bool take_call(struct taken_call *call, struct check_threads *threads,
+                      struct checker *checker)
 {
     pthread_mutex_lock(&threads->mutex);
     while (has_to_wait(threads)) {
         threads->waiting++;
-        pthread_cond_wait(&threads->may_take, &threads->mutex);
+        pthread_mutex_unlock(&threads->mutex);
+        team_help(threads->team, &checker->arena, waits, threads);
+        pthread_mutex_lock(&threads->mutex);
         threads->waiting--;
     }
     bool taken = !threads->stopping && threads->taken < threads->added;
@@ -93,8 +107,10 @@ static void hand_over(struct check_threads *threads, size_t index)
         threads->told = threads->finished;
         threads->told_s = now_s;
     }
+    bool ended = threads->closed && threads->finished == threads->added;
     pthread_mutex_unlock(&threads->mutex);
     if (tell) announce(threads);
+    if (ended) team_wake(threads->team);
 }
 
 static void *work(void *context)
@@ -104,7 +120,7 @@ static void *work(void *context)
     struct taken_call call;
 
     (void)environment_restore_arithmetic();
-    while (take_call(&call, threads)) {
+    while (take_call(&call, threads, self->checker)) {
         struct case_outcome *out = &threads->outcomes[call.index % CHECK_SLOTS];
         self->checker->setup = call.setup;
         if (!case_check(out, self->checker, call.position)) break;
@@ -127,7 +143,6 @@ static void open_locks(struct check_threads *threads)
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&threads->mutex, NULL);
-    pthread_cond_init(&threads->may_take, NULL);
     pthread_cond_init(&threads->thread_ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
@@ -148,9 +163,10 @@ static int start_thread(struct check_threads *threads, struct checker *checker)
 }
 
 struct status check_threads_start(struct check_threads *out, struct checker *checkers,
-                                  size_t n_checkers)
+                                  size_t n_checkers, struct team *team)
 {
     memset(out, 0, sizeof *out);
+    out->team = team;
     out->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (out->ready_fd < 0)
         return status_error(STATUS_IO, "cannot make an event descriptor: %s", strerror(errno));
@@ -176,8 +192,8 @@ void check_threads_add(struct check_threads *threads, struct check_batch *batch)
     if (threads->taking) threads->last->next = batch;
     else threads->taking = batch;
     threads->last = batch;
-    pthread_cond_broadcast(&threads->may_take);
     pthread_mutex_unlock(&threads->mutex);
+    team_wake(threads->team);
 }
 
 /* Those that were taken meanwhile are left to go on in order: without estimates. */
@@ -195,8 +211,8 @@ void check_threads_close(struct check_threads *threads)
 {
     pthread_mutex_lock(&threads->mutex);
     threads->closed = true;
-    pthread_cond_broadcast(&threads->may_take);
     pthread_mutex_unlock(&threads->mutex);
+    team_wake(threads->team);
 }
 
 size_t check_threads_ready(struct check_threads *threads)
@@ -223,16 +239,17 @@ void check_threads_commit(struct check_threads *threads, size_t count)
     for (size_t i = 0; i < count; i++)
         threads->ready[(threads->committed + i) % CHECK_SLOTS] = false;
     threads->committed += count;
-    if (threads->waiting) pthread_cond_broadcast(&threads->may_take);
+    bool waiting = threads->waiting;
     pthread_mutex_unlock(&threads->mutex);
+    if (waiting) team_wake(threads->team);
 }
 
 void check_threads_stop(struct check_threads *threads)
 {
     pthread_mutex_lock(&threads->mutex);
     threads->stopping = true;
-    pthread_cond_broadcast(&threads->may_take);
     pthread_mutex_unlock(&threads->mutex);
+    team_wake(threads->team);
 }
 
 bool check_threads_ended(struct check_threads *threads, int wait_ms)
@@ -260,7 +277,6 @@ void check_threads_end(struct check_threads *threads)
     for (size_t i = 0; i < threads->count; i++) (void)pthread_join(threads->items[i].id, NULL);
     for (size_t i = 0; i < CHECK_SLOTS && i < threads->added; i++)
         case_outcome_release(&threads->outcomes[i]);
-    pthread_cond_destroy(&threads->may_take);
     pthread_cond_destroy(&threads->thread_ended);
     pthread_mutex_destroy(&threads->mutex);
     (void)close(threads->ready_fd);

@@ -38,8 +38,9 @@ struct check_thread {
 
 struct check_threads {
     pthread_mutex_t mutex;
-    pthread_cond_t may_take, thread_ended;
-    size_t waiting;                    /* threads, for may_take */
+    pthread_cond_t thread_ended;
+    struct team *team; /* where threads wait for calls, and help each other meanwhile */
+    size_t waiting;    /* threads, for calls */
     struct check_batch *taking, *last; /* with calls that no thread has; NULL when there are none */
     size_t added;                      /* calls of all batches */
     bool closed;                       /* no batch will be added */
@@ -60,10 +61,10 @@ struct check_threads {
     size_t count;
 };
 
-/* Start a thread for each checker (their devices are open). All must stay where they are until
+/* Start a thread for each checker (their devices are open); `team` is theirs. All must stay where they are until
  * check_threads_end. The threads wait for calls. */
 struct status check_threads_start(struct check_threads *out, struct checker *checkers,
-                                  size_t n_checkers);
+                                  size_t n_checkers, struct team *team);
 
 /* Have these calls checked behind those that were added before. The batch must stay where it is until
  * the last of them is committed. */

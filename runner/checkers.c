@@ -16,20 +16,28 @@
 enum {
     BLAS_BUFFER_BYTES = 8 << 20, /* per thread: packed panels, stack */
     SMALLEST_ARENA_KEEP = 1 << 20,
+    MOST_HELPERS_ROOM = 32 << 20, /* for a part of others' work */
     LARGEST_ARENA_KEEP_GB = 4,
 };
 
 /* ---- devices ---------------------------------------------------------------------------- */
+
+/* Threads that may compute at a time. */
+static size_t computing_threads(const struct run_options *o)
+{
+    size_t cores = (size_t)environment_cores();
+    size_t wanted = o->threads ? (size_t)o->threads : cores;
+    if (wanted > cores) wanted = cores;
+    return wanted < CHECK_THREADS_MAX ? wanted : CHECK_THREADS_MAX;
+}
 
 /* No more than there are calls, nor than the device serves at a time; nor than cores, when nobody waits for
  * another process: each has an arena, and they would only take turns. */
 static size_t checker_count(const struct run_options *o, const struct device_class *class,
                             size_t calls)
 {
-    size_t cores = (size_t)environment_cores();
-    size_t wanted = o->threads ? (size_t)o->threads : cores;
+    size_t wanted = class->external && o->threads ? (size_t)o->threads : computing_threads(o);
     size_t ids = o->devices.count ? o->devices.count : 1;
-    if (!class->external && wanted > cores) wanted = cores;
     if (wanted > CHECK_THREADS_MAX) wanted = CHECK_THREADS_MAX;
     if (class->most_per_id && wanted > class->most_per_id * ids) wanted = class->most_per_id * ids;
     return wanted < calls ? wanted : calls ? calls : 1;
@@ -81,27 +89,33 @@ static uint64_t resident_bytes(void)
 }
 
 /* The budget of the calls is what is left of the memory that the user grants when the process
- * itself, the spare blocks of the arenas and the buffers of BLAS are paid for. */
-static struct status open_gates(struct checkers *all, uint64_t granted)
+ * itself, the spare blocks of the arenas and the buffers of BLAS are paid for. Where there are fewer calls than
+ * threads the other threads help. */
+static struct status open_gates(struct checkers *all, const struct run_options *o)
 {
-    if (!granted) granted = memory_available_bytes() / 10 * 6;
-    size_t cores = (size_t)environment_cores();
+    uint64_t granted = o->memory_bytes ? o->memory_bytes : memory_available_bytes() / 10 * 6;
+    size_t cores = (size_t)environment_cores(), threads = computing_threads(o);
     size_t slots = all->count < cores ? all->count : cores;
-    uint64_t keep = granted / 4 / all->count;
+    size_t spares = threads > all->count ? threads - all->count : 0;
+    uint64_t keep = granted / 4 / (all->count + spares);
     if (keep < SMALLEST_ARENA_KEEP) keep = SMALLEST_ARENA_KEEP;
     if (keep > (uint64_t)LARGEST_ARENA_KEEP_GB << 30) keep = (uint64_t)LARGEST_ARENA_KEEP_GB << 30;
-    uint64_t fixed = resident_bytes() + all->count * (keep + BLAS_BUFFER_BYTES);
+    uint64_t room = keep < MOST_HELPERS_ROOM ? keep : MOST_HELPERS_ROOM;
+    uint64_t fixed = resident_bytes() + all->count * (keep + BLAS_BUFFER_BYTES) +
+                     spares * (room + BLAS_BUFFER_BYTES);
     uint64_t limit = granted > 2 * fixed ? granted - fixed : granted / 2;
 
     for (size_t i = 0; i < all->count; i++) {
         all->items[i].arena.keep_bytes = (size_t)keep;
         arena_reserve(&all->items[i].arena, (size_t)limit);
+        all->items[i].help.team = &all->team;
     }
     memory_budget_init(&all->budget, limit);
     if (sem_init(&all->compute_slots, 0, (unsigned)slots)) {
         memory_budget_destroy(&all->budget);
         return status_error(STATUS_IO, "cannot make a semaphore: %s", strerror(errno));
     }
+    team_open(&all->team, spares, (size_t)room, environment_leave_thread);
     all->has_gates = true;
     return status_ok();
 }
@@ -113,7 +127,7 @@ struct status checkers_open(struct checkers *out, const struct run_options *opti
 {
     *out = (struct checkers){ .backend = backend };
     TRY(open_devices(out, options, calls));
-    return open_gates(out, options->memory_bytes);
+    return open_gates(out, options);
 }
 
 struct status checkers_accept(const struct checkers *checkers, const struct run_inputs *inputs)
@@ -155,6 +169,9 @@ struct check_setup checkers_setup(struct checkers *checkers, const struct run_op
                       .keep_recorded = !checkers->class->alter_inputs ||
                                        !inputs->framework->alters_inputs },
         .runs = options->runs,
+        /* msprobe's own reference computes with the arguments as they were recorded. */
+        .casts_arguments = checkers->class->needs_stored_outputs ||
+                           profile_rules(inputs->profile)->error_model,
         .row_budget = inputs->budget,
         .backend = inputs->backend,
         .budget = &checkers->budget,
@@ -164,6 +181,7 @@ struct check_setup checkers_setup(struct checkers *checkers, const struct run_op
 
 void checkers_close(struct checkers *checkers)
 {
+    if (checkers->has_gates) team_close(&checkers->team);
     for (size_t i = 0; i < checkers->count; i++) {
         checkers->items[i].device->class->close(checkers->items[i].device);
         arena_release(&checkers->items[i].arena);

@@ -1,5 +1,5 @@
 /* Those who check the calls of a run: one checker per thread, each with a device and an arena of its
- * own, and what they share: the memory budget and the cores. */
+ * own, and what they share: the memory budget, the cores, and the help with large calls. */
 #ifndef PROBE_RUNNER_CHECKERS_H
 #define PROBE_RUNNER_CHECKERS_H
 
@@ -14,7 +14,8 @@ struct checkers {
     size_t count;
     struct memory_budget budget;
     sem_t compute_slots;
-    bool has_gates; /* budget and slots exist */
+    struct team team; /* the threads of the checkers, and spare ones where there are fewer calls */
+    bool has_gates;   /* budget, slots and team exist */
 };
 
 /* Open the devices, side by side, and divide the memory.

@@ -90,6 +90,13 @@ static bool is_listed(const char *type, size_t type_length, const char *api, siz
     return true;
 }
 
+/* Calls of MindSpore between ranks: they are told apart from entries that are no calls. */
+static bool is_communication(const char *type, size_t length)
+{
+    return (length == 11 && !strncmp(type, "Distributed", length)) ||
+           (length == 15 && !strncmp(type, "MintDistributed", length));
+}
+
 bool dump_framework_checks(const struct framework *framework, bool listed_only,
                            const char *full_name)
 {
@@ -103,8 +110,9 @@ bool dump_framework_checks(const struct framework *framework, bool listed_only,
     for (size_t i = 0; framework->call_types[i]; i++)
         known |= strlen(framework->call_types[i]) == type &&
                  !strncmp(framework->call_types[i], full_name, type);
-    if (!known || !listed_only || framework->has_torch_names) return known;
-    return is_listed(full_name, type, api, length);
+    if (framework->has_torch_names) return known;
+    if (!listed_only) return known || is_communication(full_name, type);
+    return known && is_listed(full_name, type, api, length);
 }
 
 /* ---- calls -------------------------------------------------------------------------------- */

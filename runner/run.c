@@ -49,7 +49,8 @@ static struct status start_threads(struct run *run)
     if (run->threads) return status_ok();
     struct check_threads *threads = memory_allocate_zeroed(1, sizeof *threads);
     if (!threads) return status_no_memory(sizeof *threads);
-    struct status status = check_threads_start(threads, run->checkers.items, run->checkers.count);
+    struct status status =
+        check_threads_start(threads, run->checkers.items, run->checkers.count, &run->checkers.team);
     if (!status.code) run->threads = threads;
     else memory_release(threads);
     return status;

@@ -1,4 +1,6 @@
-/* Every form of lines is a pair (stride, count): element i is in line i / stride % count. */
+/* Every form of lines is a pair (stride, count): element i is in line i / stride % count. All forms are added up in
+ * one pass, a block of elements at a time: an element counts as four numbers, and so does a line, so that a line's sum is
+ * one of vectors of four. Slabs are sums of rows, longer blocks of shorter ones, fewer lanes of more. */
 #include "standards/error_lines.h"
 
 #include <math.h>
@@ -6,54 +8,172 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/tensor.h"
+#include "core/vectorize.h"
+
 enum { FEWEST_LINES = 8, FEWEST_OTHERS = 64, MOST_INDEPENDENT = 8 };
 
 static const double SPREAD = 2;
 
+/* What an element adds to its line: 1, z^2, z and z signed by the direction away from 0; nothing where z is NaN. */
 struct line {
-    double count, squares, sums[2]; /* signed; signed by the direction away from 0 */
+    double count, squares, sums[2];
 };
+
+enum { PARTS = sizeof(struct line) / sizeof(double) };
 
 struct form {
     const char *name;
     int dimension;
     size_t stride, count;
+    struct line *line;
+};
+
+/* The forms of a tensor: slabs along every dimension, of which the last consists of single elements; rows where they are
+ * no slabs; and blocks and lanes. */
+enum { BLOCKS = 3, LANES = 3 };
+static const size_t block_sizes[BLOCKS] = { 16, 64, 256 }, lane_counts[LANES] = { 8, 16, 32 };
+
+struct forms {
+    const struct error_field *field;
+    struct form slab[TENSOR_MAX_RANK + 1], row, block[BLOCKS], lane[LANES];
+    size_t row_length;
 };
 
 /* All lines of a form. */
 struct lines {
     const struct form *form;
     const struct error_field *field;
-    struct line *line, total;
+    struct line total;
     double met;                 /* lines that have errors; sums over them of: */
     double means[2];            /* the squares of the means, */
     double squares, of_squares; /* the mean squares and their squares */
     double x;
 };
 
-static void add_run(struct line *line, const struct error_field *field, size_t first, size_t count)
+/* ---- adding up ------------------------------------------------------------------------------ */
+
+/* Elements that are added up together: blocks of all sizes and lanes begin anew with each. */
+enum { AT_ONCE = 256 };
+
+VECTORIZED static void take_elements(struct line *restrict out, const float *restrict z,
+                                     const double *restrict want, size_t n)
 {
-    for (size_t i = first; i < first + count; i++) {
-        double z = field->z[i];
-        if (isnan(z)) continue;
-        line->count++;
-        line->squares += z * z;
-        line->sums[0] += z;
-        line->sums[1] += field->want[i] < 0 ? -z : z;
+    for (size_t i = 0; i < n; i++) {
+        bool has = z[i] == z[i];
+        double error = has ? (double)z[i] : 0;
+        out[i].count = has ? 1 : 0;
+        out[i].squares = error * error;
+        out[i].sums[0] = error;
+        out[i].sums[1] = want[i] < 0 ? -error : error;
     }
 }
 
-static void add_up(struct lines *lines)
+/* Line j gets element j. */
+VECTORIZED static void add_each(struct line *restrict lines, const struct line *restrict element,
+                                size_t n)
+{
+    double *restrict to = (double *)lines;
+    const double *restrict from = (const double *)element;
+    for (size_t i = 0; i < n * PARTS; i++) to[i] += from[i];
+}
+
+/* One line gets n elements, in eight interleaved sums. */
+VECTORIZED static void add_run(struct line *line, const struct line *restrict element, size_t n)
+{
+    enum { WIDE = 8 * PARTS };
+    double sum[WIDE] = { 0 }, *to = (double *)line;
+    const double *restrict from = (const double *)element;
+    size_t i = 0;
+    for (; i + WIDE <= n * PARTS; i += WIDE)
+        for (size_t k = 0; k < WIDE; k++) sum[k] += from[i + k];
+    for (size_t k = 0; i + k < n * PARTS; k++) sum[k] += from[i + k];
+    for (size_t half = WIDE / 2; half >= PARTS; half /= 2)
+        for (size_t k = 0; k < half; k++) sum[k] += sum[k + half];
+    for (size_t k = 0; k < PARTS; k++) to[k] += sum[k];
+}
+
+/* A row that is complete belongs to a slab of every dimension but the last. */
+static void add_row(struct forms *forms, const struct line *sums, size_t row)
+{
+    for (int d = 0; d + 1 < forms->field->rank; d++) {
+        const struct form *slab = &forms->slab[d];
+        if (slab->line)
+            add_each(&slab->line[row / (slab->stride / forms->row_length) % slab->count], sums, 1);
+    }
+    if (forms->row.line) add_each(&forms->row.line[row], sums, 1);
+}
+
+/* Elements of rows; `row` is the sum of those of the present one. */
+static void add_to_rows(struct forms *forms, struct line *row, const struct line *element,
+                        size_t first, size_t count)
+{
+    size_t length = forms->row_length;
+    const struct form *columns = &forms->slab[forms->field->rank - 1];
+    for (size_t i = 0, next; i < count; i = next) {
+        size_t column = (first + i) % length;
+        next = length - column < count - i ? i + length - column : count;
+        if (columns->line) add_each(columns->line + column, element + i, next - i);
+        add_run(row, element + i, next - i);
+        if (column + next - i < length) continue;
+        add_row(forms, row, (first + i) / length);
+        *row = (struct line){ 0 };
+    }
+}
+
+/* Elements of at most one block of the longest size. */
+static void add_to_blocks(struct forms *forms, const struct line *element, size_t first,
+                          size_t count)
+{
+    const struct form *blocks = forms->block;
+    if (!blocks[0].line) return;
+    for (size_t i = 0; i < count; i += block_sizes[0]) {
+        size_t rest = count - i < block_sizes[0] ? count - i : block_sizes[0];
+        struct line *shortest = &blocks[0].line[(first + i) / block_sizes[0]];
+        add_run(shortest, element + i, rest);
+        for (size_t k = 1; k < BLOCKS; k++)
+            if (blocks[k].line)
+                add_each(&blocks[k].line[(first + i) / block_sizes[k]], shortest, 1);
+    }
+}
+
+static void add_to_lanes(struct forms *forms, const struct line *element, size_t count)
+{
+    const struct form *widest = &forms->lane[LANES - 1];
+    for (size_t i = 0; widest->line && i < count; i += widest->count)
+        add_each(widest->line, element + i, count - i < widest->count ? count - i : widest->count);
+}
+
+static void fold_lanes(struct forms *forms)
+{
+    for (size_t k = LANES - 1; k-- > 0;) {
+        const struct form *more = &forms->lane[k + 1], *fewer = &forms->lane[k];
+        for (size_t j = 0; fewer->line && j < more->count; j += fewer->count)
+            add_each(fewer->line, more->line + j, fewer->count);
+    }
+}
+
+static void add_up(struct forms *forms)
+{
+    const struct error_field *field = forms->field;
+    struct line element[AT_ONCE], row = { 0 };
+    for (size_t first = 0; first < field->n; first += AT_ONCE) {
+        size_t count = field->n - first < AT_ONCE ? field->n - first : AT_ONCE;
+        take_elements(element, field->z + first, field->want + first, count);
+        if (field->rank) add_to_rows(forms, &row, element, first, count);
+        add_to_blocks(forms, element, first, count);
+        add_to_lanes(forms, element, count);
+    }
+    fold_lanes(forms);
+}
+
+/* ---- one form ------------------------------------------------------------------------------- */
+
+static void sum_lines(struct lines *lines)
 {
     const struct form *form = lines->form;
-    size_t n = lines->field->n, at = 0;
-    for (size_t start = 0; start < n; start += form->stride) {
-        size_t count = n - start < form->stride ? n - start : form->stride;
-        add_run(&lines->line[at], lines->field, start, count);
-        if (++at == form->count) at = 0;
-    }
     for (size_t j = 0; j < form->count; j++) {
-        const struct line *line = &lines->line[j];
+        const struct line *line = &form->line[j];
         if (!(line->count > 0)) continue;
         lines->met++;
         lines->total.count += line->count;
@@ -100,7 +220,7 @@ static double quotient_of(const struct line *line, double independent, double ot
 /* How many independent errors a line has, to judge by all but line j. */
 static double independent_errors(const struct lines *lines, size_t j)
 {
-    const struct line *line = &lines->line[j];
+    const struct line *line = &lines->form->line[j];
     double others = lines->met - 1, own = line->squares / line->count, independent = line->count;
     double square = fmax(lines->squares - own, 0) / others;
     double variance = fmax(lines->of_squares - own * own, 0) / others - square * square;
@@ -114,11 +234,20 @@ static double independent_errors(const struct lines *lines, size_t j)
     return fmax(fmin(independent, MOST_INDEPENDENT), 1);
 }
 
+/* Could line j be beyond `quotient`? Its mean is at most its rms, h of the most independent errors is smaller than g, and
+ * both grow with fewer. */
+static bool may_exceed(const struct line *line, double x, double quotient)
+{
+    double most = quotient * (1 - 0x1p-40) * sqrt(2 * x / MOST_INDEPENDENT);
+    return line->count > 0 && line->squares > line->count * most * most;
+}
+
 static void try_line(struct line_findings *out, const struct lines *lines, size_t j)
 {
-    const struct line *line = &lines->line[j];
+    const struct line *line = &lines->form->line[j];
     double others = lines->total.count - line->count, value;
-    if (!(line->count > 0) || others < FEWEST_OTHERS || lines->met < FEWEST_LINES) return;
+    if (!may_exceed(line, lines->x, out->quotient)) return;
+    if (others < FEWEST_OTHERS || lines->met < FEWEST_LINES) return;
     double rms = sqrt(fmax(lines->total.squares - line->squares, 0) / others);
     double independent = independent_errors(lines, j);
     double quotient = quotient_of(line, independent, rms, lines->x, &value);
@@ -137,43 +266,63 @@ static void try_line(struct line_findings *out, const struct lines *lines, size_
                                    .dimension = lines->form->dimension };
 }
 
-static struct status try_form(struct line_findings *out, struct arena *arena,
-                              const struct error_field *field, const struct form *form)
+static void try_form(struct line_findings *out, const struct error_field *field,
+                     const struct form *form)
 {
     static const double alarms = 1e-10;
     struct lines lines = { .form = form, .field = field, .x = log((double)field->n / alarms) };
-    struct arena_mark mark = arena_mark(arena);
-    lines.line = arena_allocate_zeroed(arena, form->count, sizeof *lines.line);
-    if (!lines.line) return status_no_memory(form->count * sizeof *lines.line);
-    add_up(&lines);
+    if (!form->line) return;
+    sum_lines(&lines);
     for (size_t j = 0; j < form->count; j++) try_line(out, &lines, j);
-    arena_rewind(arena, mark);
+}
+
+/* ---- all forms ------------------------------------------------------------------------------ */
+
+/* A form that is looked at, all of whose lines are empty. */
+static struct status open_form(struct form *form, struct arena *arena)
+{
+    form->line = arena_allocate_zeroed(arena, form->count, sizeof *form->line);
+    return form->line ? status_ok() : status_no_memory(form->count * sizeof *form->line);
+}
+
+static struct status open_forms(struct forms *forms, struct arena *arena)
+{
+    const struct error_field *field = forms->field;
+    size_t n = field->n, stride = n, row = field->rank ? (size_t)field->shape[field->rank - 1] : 1;
+    forms->row_length = row;
+    for (int d = 0; d < field->rank; d++) {
+        size_t extent = (size_t)field->shape[d];
+        stride /= extent;
+        forms->slab[d] = (struct form){ "index", d, stride, extent, NULL };
+        if (extent >= FEWEST_LINES) TRY(open_form(&forms->slab[d], arena));
+    }
+    forms->row = (struct form){ "row", -1, row, n / row, NULL };
+    if (field->rank > 2 && row > 1 && n / row >= FEWEST_LINES) TRY(open_form(&forms->row, arena));
+    for (size_t k = 0; k < BLOCKS; k++) {
+        size_t size = block_sizes[k];
+        forms->block[k] = (struct form){ "block", -1, size, n / size + (n % size > 0), NULL };
+        if (forms->block[k].count >= FEWEST_LINES) TRY(open_form(&forms->block[k], arena));
+    }
+    for (size_t k = 0; k < LANES; k++) {
+        forms->lane[k] = (struct form){ "lane", -1, 1, lane_counts[k], NULL };
+        if (n >= FEWEST_OTHERS * 2) TRY(open_form(&forms->lane[k], arena));
+    }
     return status_ok();
 }
 
 struct status error_lines_find(struct line_findings *out, struct arena *arena,
                                const struct error_field *field)
 {
-    static const size_t tiles[] = { 16, 64, 256 }, lanes[] = { 8, 16, 32 };
-    size_t n = field->n, stride = n;
+    struct forms forms = { .field = field };
+    struct arena_mark mark = arena_mark(arena);
     *out = (struct line_findings){ .dimension = -1 };
-    for (int d = 0; d < field->rank && n; d++) {
-        size_t extent = (size_t)field->shape[d];
-        stride /= extent;
-        const struct form slabs = { "index", d, stride, extent };
-        if (extent >= FEWEST_LINES) TRY(try_form(out, arena, field, &slabs));
-    }
-    size_t row = n && field->rank ? (size_t)field->shape[field->rank - 1] : 1;
-    const struct form rows = { "row", -1, row, n / row };
-    if (field->rank > 2 && row > 1 && n / row >= FEWEST_LINES)
-        TRY(try_form(out, arena, field, &rows));
-    for (size_t k = 0; k < sizeof tiles / sizeof *tiles; k++) {
-        const struct form form = { "block", -1, tiles[k], n / tiles[k] + (n % tiles[k] > 0) };
-        if (form.count >= FEWEST_LINES) TRY(try_form(out, arena, field, &form));
-    }
-    for (size_t k = 0; k < sizeof lanes / sizeof *lanes; k++) {
-        const struct form form = { "lane", -1, 1, lanes[k] };
-        if (n >= FEWEST_OTHERS * 2) TRY(try_form(out, arena, field, &form));
-    }
+    if (!field->n) return status_ok();
+    TRY(open_forms(&forms, arena));
+    add_up(&forms);
+    for (int d = 0; d < field->rank; d++) try_form(out, field, &forms.slab[d]);
+    try_form(out, field, &forms.row);
+    for (size_t k = 0; k < BLOCKS; k++) try_form(out, field, &forms.block[k]);
+    for (size_t k = 0; k < LANES; k++) try_form(out, field, &forms.lane[k]);
+    arena_rewind(arena, mark);
     return status_ok();
 }

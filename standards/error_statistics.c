@@ -71,6 +71,22 @@ void error_statistics_add(struct error_statistics *statistics, double want, doub
     if (statistics->distinct_count <= DISTINCT_MOST) add_distinct(statistics, want, z);
 }
 
+void error_statistics_add_all(struct error_statistics *statistics, const double *want,
+                              const double *z, size_t n)
+{
+    size_t i = 0;
+    for (; i < n && statistics->distinct_count <= DISTINCT_MOST; i++)
+        if (!isnan(z[i])) error_statistics_add(statistics, want[i], z[i]);
+    struct error_sums all = statistics->all; /* kept in registers */
+    for (; i < n; i++) {
+        if (isnan(z[i])) continue;
+        add(&all, want[i], z[i]);
+        statistics->row_sum += want[i] < 0 ? -z[i] : z[i];
+        if (++statistics->in_row == statistics->row) end_row(statistics);
+    }
+    statistics->all = all;
+}
+
 /* P(low <= x <= high) of a standard normal x, without cancellation: both ends moved to one side. */
 static double normal_mass(double low, double high)
 {

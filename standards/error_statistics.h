@@ -59,6 +59,10 @@ struct error_summary {
 /* For n elements in rows of `row`, at least 1. */
 void error_statistics_open(struct error_statistics *statistics, size_t n, size_t row);
 void error_statistics_add(struct error_statistics *statistics, double want, double z);
+
+/* The same of n elements, but those whose z is NaN. */
+void error_statistics_add_all(struct error_statistics *statistics, const double *want,
+                              const double *z, size_t n);
 void error_statistics_add_interval(struct error_statistics *statistics, size_t element, double want,
                                    const struct error_interval *interval, double spread);
 void error_statistics_close(struct error_summary *out, struct error_statistics *statistics);

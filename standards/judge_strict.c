@@ -180,37 +180,19 @@ static bool is_off_by_units(const struct reference *want, const struct tensor *g
     return true;
 }
 
-/* Errors that go the same way by more than this, with a probability below 10^-8 (Hoeffding: 2 exp(-k share^2 / 2), twice for
- * both conventions of signs), are no roundings of their own. */
-static bool go_one_way(const struct staged_fit *fit, double together)
-{
-    static const double share = 0.75, log_chance = 20;
-    double independent = (double)fit->differing / together;
-    return fit->one_sided > share && independent * fit->one_sided * fit->one_sided / 2 > log_chance;
-}
-
-/* Are the errors those of such a kernel? They go both ways, or are as those of the kernel that takes the numbers of the
- * call as they are or of the one that rounds them. */
+/* Is it the result of such a kernel, in those elements that are not the rounded reference? */
 static struct status looks_staged(bool *looks, struct row *row, struct reference *want,
-                                  const struct tensor *got, const struct error_summary *statistics)
+                                  const struct tensor *got)
 {
-    const struct kernel_modes modes = { .allowed = { [KERNEL_STAGED] = true } };
-    double least = row_limit(row, LIMIT_MODEL_STAGED), best = -1;
-    double together = (double)statistics->elements / fmax(statistics->independent, 1);
+    double least = row_limit(row, LIMIT_MODEL_STAGED);
+    struct staged_fit fit;
+    bool can;
 
     *looks = true;
-    if (!want->allow) return status_ok();
-    for (int numbers = 0; numbers < 2 && best < least; numbers++) {
-        struct reference staged;
-        bool can;
-        TRY(want->allow(&staged, &can, want, &modes, numbers));
-        if (!can) return status_ok();
-        const struct staged_fit fit = staged_fit_measure(want, staged.hi, got);
-        if (!go_one_way(&fit, together)) return status_ok();
-        best = fmax(best, fit.correlation);
-    }
-    *looks = best >= least;
-    row_note(row, "model_staged", best, least, *looks);
+    TRY(staged_fit_find(&fit, &can, row->arena, want, got, least));
+    if (!can || !fit.differing) return status_ok();
+    *looks = fit.share >= least;
+    row_note(row, "model_staged", fit.share, least, *looks);
     return status_ok();
 }
 
@@ -230,7 +212,7 @@ static struct status judge_as_staged(struct row *row, bool *explained, struct re
     staged.refine = NULL;
     TRY(error_model_measure(&findings, row->arena, got, &staged, &fallback));
     bool within = is_explained(row, &findings) && is_off_by_units(want, got);
-    if (within) TRY(looks_staged(explained, row, want, got, &findings.statistics));
+    if (within) TRY(looks_staged(explained, row, want, got));
     const char *dtype = dtype_info(want->dtype)->name;
     if (*explained)
         row_say(
@@ -239,10 +221,11 @@ static struct status judge_as_staged(struct row *row, bool *explained, struct re
             "what that allows. Consider as warning.\n",
             dtype, want->staged_steps, fmax(findings.worst.quotient, 0));
     else if (within)
-        row_say(
-            row,
-            "The errors go one way, and those of roundings to %s between the steps (%s) do not.\n",
-            dtype, want->staged_steps);
+        row_say(row,
+                "The errors are as large as roundings to %s between the steps (%s) make them, but "
+                "no kernel with "
+                "such roundings gives them.\n",
+                dtype, want->staged_steps);
     else
         row_say(
             row,

@@ -63,7 +63,7 @@ enum limit {
     LIMIT_MODEL_NATS,      /* by which scales of at most 1.5 fit worse than the best */
     LIMIT_MODEL_SIGNATURE, /* correlation of the errors with what a short format makes */
     LIMIT_MODEL_LINE,      /* error of a row, column, tile or lane beyond what the others show */
-    LIMIT_MODEL_STAGED, /* least correlation with what rounding between the steps makes, for a warning */
+    LIMIT_MODEL_STAGED, /* least share that a kernel with roundings between the steps gives, for a warning */
     LIMIT_MODEL_FALLBACK_ULP,   /* bound without a model: units at the element */
     LIMIT_MODEL_FALLBACK_SCALE, /* and units at the tensor's largest value */
     LIMIT_COUNT

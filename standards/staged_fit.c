@@ -1,43 +1,150 @@
-/* One pass of sums. */
+/* Every kernel that is tried is an evaluation of the call. */
 #include "standards/staged_fit.h"
 
 #include <math.h>
 
+#include "core/arena.h"
 #include "standards/metrics/metrics.h"
 
-/* Further off is further off: one wild element is not about how the others came to be. */
-enum { MOST_UNITS = 8 };
+/* Kernels that are tried at most; fewer for large tensors: MOST_WORK elements of steps, but the plain ones in any case. */
+enum { MOST_KERNELS = 96, PLAIN_KERNELS = 16 };
+static const double MOST_WORK = 0x1p28;
 
-static double in_units(double difference, double unit)
+struct search {
+    struct reference *want;
+    const double *got, *rounded; /* the result, and the rounded reference */
+    void *store;                 /* room for n elements of the dtype, */
+    double *kernel;              /* and as doubles */
+    double enough;
+    struct staged_fit best;
+    double
+        nearest; /* of the best: how far its values are from the result, in units, 8 at most each */
+    int steps;   /* of the best */
+    size_t tried, most;
+    bool can;
+};
+
+static bool is_same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+static void round_all(double *out, void *store, enum dtype dtype, const double *values, size_t n)
 {
-    return fmax(fmin(difference / unit, MOST_UNITS), -MOST_UNITS);
+    dtype_from_double(store, dtype, values, n);
+    dtype_to_double(out, store, dtype, n);
 }
 
-struct staged_fit staged_fit_measure(const struct reference *want, const double *staged,
-                                     const struct tensor *got)
+struct look {
+    struct search *search;
+    size_t reproduced;
+    double distance;
+};
+
+static double distance_in_units(enum dtype dtype, double a, double b)
 {
-    enum dtype dtype = metrics_component_dtype(got->dtype);
-    size_t bytes = dtype_info(dtype)->bytes;
-    struct staged_fit fit = { 0, 0, 0 };
-    double rr = 0, rd = 0, dd = 0, larger = 0, farther = 0;
-    for (size_t i = 0; i < want->n; i++) {
-        double value, rounded, unit = dtype_ulp(dtype, want->hi[i]);
-        char nearest[8];
-        dtype_to_double(&value, (const char *)got->data + i * bytes, dtype, 1);
-        dtype_from_double(nearest, dtype, &want->hi[i], 1);
-        dtype_to_double(&rounded, nearest, dtype, 1);
-        double r = value - rounded, d = staged[i] - want->hi[i];
-        if (!isfinite(r) || !isfinite(d)) continue;
-        r = in_units(r, unit);
-        d = in_units(d, unit);
-        fit.differing += r != 0;
-        larger += (r > 0) - (r < 0);
-        farther += ((r > 0) - (r < 0)) * (rounded < 0 ? -1 : 1);
-        rr += r * r;
-        rd += r * d;
-        dd += d * d;
+    static const double most = 8;
+    double units = fabs(a - b) / dtype_ulp(dtype, a);
+    return units < most ? units : most;
+}
+
+static void count_reproduced(void *context, const double *values)
+{
+    struct look *look = context;
+    const struct search *s = look->search;
+    round_all(s->kernel, s->store, s->want->dtype, values, s->want->n);
+    for (size_t i = 0; i < s->want->n; i++) {
+        if (is_same(s->got[i], s->rounded[i])) continue;
+        if (is_same(s->got[i], s->kernel[i])) look->reproduced++;
+        else look->distance += distance_in_units(s->want->dtype, s->got[i], s->kernel[i]);
     }
-    if (fit.differing) fit.one_sided = fmax(fabs(larger), fabs(farther)) / (double)fit.differing;
-    if (rr > 0 && dd > 0) fit.correlation = rd / sqrt(rr * dd);
-    return fit;
+}
+
+/* Compute a kernel; *better when it fits better than all before. */
+static struct status try_kernel(struct search *s, const struct staged_choice *choice, bool *better)
+{
+    struct look look = { s, 0, 0 };
+    bool can;
+    *better = false;
+    s->tried++;
+    TRY(s->want->compute_staged(s->want, &can, choice, count_reproduced, &look));
+    if (!can) return status_ok();
+    *better = !s->can || look.reproduced > s->best.reproduced ||
+              (look.reproduced == s->best.reproduced && look.distance < s->nearest);
+    s->can = true;
+    if (!*better) return status_ok();
+    s->best.reproduced = look.reproduced;
+    s->nearest = look.distance;
+    s->steps = s->want->staged_step_count;
+    s->best.share = s->best.differing ? (double)look.reproduced / (double)s->best.differing : 0;
+    s->best.choice = *choice;
+    return status_ok();
+}
+
+static bool is_over(const struct search *s)
+{
+    return s->best.share >= s->enough || s->tried >= s->most;
+}
+
+/* Kernels that round at all steps. */
+static struct status try_plain_kernels(struct search *s)
+{
+    bool better;
+    for (unsigned k = 0; k < PLAIN_KERNELS && !is_over(s); k++) {
+        const struct staged_choice choice = { k & 1, k & 2, k & 4, k & 8, 0 };
+        TRY(try_kernel(s, &choice, &better));
+        if (!s->can) return status_ok();
+        if (k == 7 && !s->want->staged_gradient) return status_ok();
+    }
+    return status_ok();
+}
+
+/* From a kernel on, one step changed at a time, for as long as that fits better. */
+static struct status descend(struct search *s, struct staged_choice from)
+{
+    bool better, any = true;
+    while (any && !is_over(s)) {
+        any = false;
+        for (int k = 0; k < s->steps && !is_over(s); k++) {
+            struct staged_choice choice = from;
+            choice.kept ^= UINT64_C(1) << k;
+            TRY(try_kernel(s, &choice, &better));
+            if (better) from = choice;
+            any |= better;
+        }
+    }
+    return status_ok();
+}
+
+static struct status search_open(struct search *s, struct arena *arena, const struct tensor *got)
+{
+    size_t n = s->want->n;
+    double *values = arena_allocate_array(arena, n, sizeof *values);
+    double *rounded = arena_allocate_array(arena, n, sizeof *rounded);
+    s->kernel = arena_allocate_array(arena, n, sizeof *s->kernel);
+    s->store = arena_allocate_array(arena, n, dtype_info(s->want->dtype)->bytes);
+    if (!values || !rounded || !s->kernel || !s->store) return status_no_memory(n * sizeof *values);
+    dtype_to_double(values, got->data, got->dtype, n);
+    round_all(rounded, s->store, s->want->dtype, s->want->hi, n);
+    for (size_t i = 0; i < n; i++) s->best.differing += !is_same(values[i], rounded[i]);
+    s->got = values;
+    s->rounded = rounded;
+    return status_ok();
+}
+
+struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *arena,
+                              struct reference *want, const struct tensor *got, double enough)
+{
+    struct search s = { .want = want, .enough = enough, .most = PLAIN_KERNELS };
+    *can = false;
+    *out = (struct staged_fit){ .differing = 0 };
+    if (!want->compute_staged) return status_ok();
+    TRY(search_open(&s, arena, got));
+    TRY(try_plain_kernels(&s));
+    double work = (double)want->n * (double)(s.steps + 1);
+    s.most = (size_t)fmax(fmin(MOST_KERNELS, MOST_WORK / work), PLAIN_KERNELS);
+    if (s.can) TRY(descend(&s, s.best.choice));
+    struct staged_choice none = s.best.choice;
+    none.kept = UINT64_MAX;
+    if (s.can) TRY(descend(&s, none));
+    *can = s.can;
+    *out = s.best;
+    return status_ok();
 }

@@ -1,11 +1,16 @@
-/* Do the errors of a 16- or 8-bit result look like those of a kernel that rounds to its dtype between its steps?
+/* Is a 16- or 8-bit result that of a kernel which rounds to its dtype between its steps?
  *
- * Being within what such a kernel may be off is not enough: many faults are. Rounding is fair, so the elements of its result
- * that are not the rounded reference are as often too large as too small, unless they share a step. What they share follows from
- * the data, so such a kernel can be computed (`allow` of core/reference.h with KERNEL_STAGED). r is by how many units the
- * result differs from the rounded reference, d by how many that kernel's value does before its last rounding; rho =
- * <r, d> / |r||d|. <r, d> is <d, d> in the mean, and |r|^2 about the sum of |d| while d is below a unit: a kernel with
- * errors of a third of a unit has a rho of 0.6, one that rounds at half of the steps 0.4.
+ * Being within what such a kernel may be off is not enough: most faults of some units are. But its roundings are no chance:
+ * they follow from the data, so such kernels can be computed (`compute_staged` of core/reference.h), and where one is the
+ * kernel that gave the result, the two agree to the last bit in all elements but those that float32 sums or functions move
+ * across a rounding boundary on the way. Elements that equal the rounded reference say nothing, as a fault in other places
+ * leaves them alone. So the fit is the share of the *other* elements that a computed kernel gives; the best of all that
+ * are tried.
+ *
+ * Which steps round is a matter of the framework. Tried are the kernels that round at all steps (with and without
+ * rounded numbers of the call, composed functions, other formulas, gradients from stored results), and from the best of
+ * them and from one that rounds at no step the others, a step at a time as long as the fit grows: more elements, or the
+ * same and nearer to the others.
  */
 #ifndef PROBE_STANDARDS_STAGED_FIT_H
 #define PROBE_STANDARDS_STAGED_FIT_H
@@ -15,14 +20,18 @@
 #include "core/reference.h"
 
 struct staged_fit {
-    size_t differing;   /* elements that are not the rounded reference */
-    double correlation; /* rho */
-    double
-        one_sided; /* share of these that are too large less those too small, or too far from 0; 0 to 1 */
+    size_t differing;  /* elements that are not the rounded reference */
+    size_t reproduced; /* those of them that the best kernel gives */
+    double share;      /* the quotient, 0 without any */
+    struct staged_choice choice;
 };
 
-/* got: dense, of `want`'s dtype and shape; staged: n values. Elements that are not finite are left out. */
-struct staged_fit staged_fit_measure(const struct reference *want, const double *staged,
-                                     const struct tensor *got);
+/* The best kernel; the search ends at one whose share is `enough`.
+ *
+ *   can   false where no kernel can be computed
+ *   got   dense, of `want`'s dtype and shape, not complex
+ */
+struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *arena,
+                              struct reference *want, const struct tensor *got, double enough);
 
 #endif

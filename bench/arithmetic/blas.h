@@ -23,6 +23,11 @@ void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
 void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,
              double *work, const int *work_length, int *info);
 
+void zgeev_(const char *left, const char *right, const int *n, double _Complex *a, const int *lda,
+            double _Complex *values, double _Complex *left_vectors, const int *left_length,
+            double _Complex *right_vectors, const int *right_length, double _Complex *work,
+            const int *work_length, double *real_work, int *info, size_t, size_t);
+
 /* What the program uses of it, under the names of its headers. */
 struct blas {
     __typeof__(cblas_dgemm) *dgemm;
@@ -31,6 +36,7 @@ struct blas {
     __typeof__(dgesdd_) *dgesdd;
     __typeof__(dgeqrf_) *dgeqrf;
     __typeof__(dorgqr_) *dorgqr;
+    __typeof__(zgeev_) *zgeev;
 };
 
 /* Load it, held to one thread; again: nothing but the result of the first time. The environment has a variable

@@ -189,31 +189,85 @@ static const void *element(const struct factor *f, size_t i)
     return (const char *)f->x + i * dtype_info(f->dtype)->bytes;
 }
 
-/* The lines of a factor as REALs, one after the other: in place, or copied to `dense`. */
-enum { TILE = 16 };
+struct factor factor_lines(const struct factor *f, size_t first, size_t count)
+{
+    struct factor lines = *f;
+    lines.x = element(f, first * f->line);
+    lines.lines = count;
+    return lines;
+}
 
-#define DEFINE_LINES(NAME, REAL, DTYPE, READ)                                            \
-    static const REAL *NAME(REAL *dense, const struct factor *f, size_t k)               \
-    {                                                                                    \
-        if (f->term == 1 && f->line == k && f->dtype == (DTYPE)) return f->x;            \
-        if (f->term == 1) {                                                              \
-            for (size_t i = 0; i < f->lines; i++)                                        \
-                READ(dense + i * k, element(f, i * f->line), f->dtype, k);               \
-            return dense;                                                                \
-        }                                                                                \
-        for (size_t first = 0; first < f->lines; first += TILE) {                        \
-            size_t count = f->lines - first < TILE ? f->lines - first : TILE;            \
-            for (size_t l = 0; l < k; l++) {                                             \
-                REAL tile[TILE];                                                         \
-                READ(tile, element(f, first + l * f->term), f->dtype, count);            \
-                for (size_t i = 0; i < count; i++) dense[(first + i) * k + l] = tile[i]; \
-            }                                                                            \
-        }                                                                                \
-        return dense;                                                                    \
+/* The lines of a factor as REALs, one after the other: in place, or copied to `dense`. Where the elements of a line do
+ * not lie together tiles are turned, in the order in which they lie: a row of the tile is a cache line. */
+enum { TILE = 16, TERMS = 32 };
+
+#define DEFINE_LINES(NAME, REAL, DTYPE, READ)                                                 \
+    static bool NAME##_in_place(const struct factor *f, size_t k)                             \
+    {                                                                                         \
+        return f->term == 1 && f->line == k && f->dtype == (DTYPE);                           \
+    }                                                                                         \
+                                                                                              \
+    VECTORIZED static void NAME##_turn_whole(REAL *restrict dense, const REAL *restrict x,    \
+                                             size_t step, size_t k)                           \
+    {                                                                                         \
+        REAL tile[TERMS * TILE];                                                              \
+        for (size_t l = 0; l < TERMS; l++)                                                    \
+            memcpy(tile + l * TILE, x + l * step, TILE * sizeof *x);                          \
+        for (size_t i = 0; i < TILE; i++)                                                     \
+            for (size_t l = 0; l < TERMS; l++) dense[i * k + l] = tile[l * TILE + i];         \
+    }                                                                                         \
+                                                                                              \
+    static void NAME##_turn(REAL *dense, const struct factor *f, size_t line, size_t lines,   \
+                            size_t first, size_t terms, size_t k)                             \
+    {                                                                                         \
+        REAL row[TILE];                                                                       \
+        for (size_t l = first; l < first + terms; l++) {                                      \
+            READ(row, element(f, line + l * f->term), f->dtype, lines);                       \
+            for (size_t i = 0; i < lines; i++) dense[(line + i) * k + l] = row[i];            \
+        }                                                                                     \
+    }                                                                                         \
+                                                                                              \
+    static const REAL *NAME(REAL *dense, const struct factor *f, size_t k)                    \
+    {                                                                                         \
+        if (NAME##_in_place(f, k)) return f->x;                                               \
+        for (size_t i = 0; f->term == 1 && i < f->lines; i++)                                 \
+            READ(dense + i * k, element(f, i * f->line), f->dtype, k);                        \
+        for (size_t first = 0; f->term != 1 && first < k; first += TERMS)                     \
+            for (size_t i = 0; i < f->lines; i += TILE) {                                     \
+                size_t lines = f->lines - i < TILE ? f->lines - i : TILE;                     \
+                size_t terms = k - first < TERMS ? k - first : TERMS;                         \
+                if (f->dtype == (DTYPE) && lines == TILE && terms == TERMS)                   \
+                    NAME##_turn_whole(dense + i * k + first, element(f, i + first * f->term), \
+                                      f->term, k);                                            \
+                else NAME##_turn(dense, f, i, lines, first, terms, k);                        \
+            }                                                                                 \
+        return dense;                                                                         \
     }
 
 DEFINE_LINES(lines_of_doubles, double, DT_F64, dtype_to_double)
 DEFINE_LINES(lines_of_floats, float, DT_F32, dtype_to_float)
+
+size_t dot_lines_scratch(const struct factor *f, size_t k, bool exact_products)
+{
+    size_t terms = f->lines * k;
+    if (exact_products) terms = lines_of_floats_in_place(f, k) ? 0 : (terms + 1) / 2;
+    else if (lines_of_doubles_in_place(f, k)) terms = 0;
+    return f->lines + terms;
+}
+
+struct dot_lines dot_lines_prepare(double *scratch, const struct factor *f, size_t k,
+                                   bool exact_products)
+{
+    double *scale = scratch, *dense = scratch + f->lines;
+    if (exact_products) {
+        const float *x = lines_of_floats((float *)(void *)dense, f, k);
+        scales_of_floats(scale, x, f->lines, k);
+        return (struct dot_lines){ x, scale };
+    }
+    const double *x = lines_of_doubles(dense, f, k);
+    scales_of_doubles(scale, x, f->lines, k);
+    return (struct dot_lines){ x, scale };
+}
 
 /* ---- matrices ------------------------------------------------------------------------------- */
 
@@ -226,67 +280,51 @@ static struct certificate certificate_for(const struct dot_matrix *c)
 bool dots_open(const struct dot_matrix *c)
 {
     struct certificate certificate = certificate_for(c);
-    size_t n = c->a.lines * c->b.lines, i = 0;
     if (dtype_info(certificate.dtype)->significand_bits > 24) return false;
-    while (i < n && certificate_passes(&certificate, c->value[i], c->error[i])) i++;
-    return i < n;
+    for (size_t i = 0; i < c->a.lines; i++)
+        for (size_t j = 0; j < c->b.lines; j++)
+            if (!certificate_passes(&certificate, c->value[i * c->step + j],
+                                    c->error[i * c->step + j]))
+                return true;
+    return false;
 }
 
-size_t dots_scratch(const struct dot_matrix *c)
-{
-    size_t lines = c->a.lines + c->b.lines, terms = lines * c->k;
-    return lines + 2 * c->k + (c->exact_products ? (terms + 1) / 2 : terms);
-}
-
-void dots_prepare(struct dots *out, double *scratch, const struct dot_matrix *c)
-{
-    size_t m = c->a.lines, n = c->b.lines, k = c->k;
-    double *scale_a = scratch, *scale_b = scale_a + m, *wide = scale_b + n, *dense = wide + 2 * k;
-    *out =
-        (struct dots){ c, dot_of_length(k, c->exact_products), NULL, NULL, scale_a, scale_b, wide };
-    if (c->exact_products) {
-        float *floats = (float *)(void *)dense;
-        out->a = lines_of_floats(floats, &c->a, k);
-        out->b = lines_of_floats(floats + m * k, &c->b, k);
-        scales_of_floats(scale_a, out->a, m, k);
-        scales_of_floats(scale_b, out->b, n, k);
-    } else {
-        out->a = lines_of_doubles(dense, &c->a, k);
-        out->b = lines_of_doubles(dense + m * k, &c->b, k);
-        scales_of_doubles(scale_a, out->a, m, k);
-        scales_of_doubles(scale_b, out->b, n, k);
-    }
-}
+/* What recomputing takes. */
+struct dots {
+    const struct dot_matrix *c;
+    struct dot dot;
+    struct dot_lines a, b;
+    double *wide; /* room for a line of each factor */
+};
 
 static double extracted(double *hi, double *lo, const struct dots *d, size_t i, size_t j)
 {
     size_t k = d->c->k;
-    double scale = d->scale_a[i] * d->scale_b[j];
+    double scale = d->a.scale[i] * d->b.scale[j];
     if (d->c->exact_products)
-        return dot_extracted_single(hi, lo, &d->dot, (const float *)d->a + i * k,
-                                    (const float *)d->b + j * k, scale);
-    return dot_extracted(hi, lo, &d->dot, (const double *)d->a + i * k,
-                         (const double *)d->b + j * k, scale);
+        return dot_extracted_single(hi, lo, &d->dot, (const float *)d->a.x + i * k,
+                                    (const float *)d->b.x + j * k, scale);
+    return dot_extracted(hi, lo, &d->dot, (const double *)d->a.x + i * k,
+                         (const double *)d->b.x + j * k, scale);
 }
 
 static double extracted_deeply(double *hi, double *lo, const struct dots *d, size_t i, size_t j)
 {
     size_t k = d->c->k;
-    const double *x = (const double *)d->a + i * k, *y = (const double *)d->b + j * k;
+    const double *x = (const double *)d->a.x + i * k, *y = (const double *)d->b.x + j * k;
     if (d->c->exact_products) {
-        dtype_to_double(d->wide, (const float *)d->a + i * k, DT_F32, k);
-        dtype_to_double(d->wide + k, (const float *)d->b + j * k, DT_F32, k);
+        dtype_to_double(d->wide, (const float *)d->a.x + i * k, DT_F32, k);
+        dtype_to_double(d->wide + k, (const float *)d->b.x + j * k, DT_F32, k);
         x = d->wide;
         y = d->wide + k;
     }
-    return dot_extracted_deeply(hi, lo, &d->dot, x, y, d->scale_a[i] * d->scale_b[j]);
+    return dot_extracted_deeply(hi, lo, &d->dot, x, y, d->a.scale[i] * d->b.scale[j]);
 }
 
 static void recompute(const struct dots *d, const struct certificate *certificate, size_t i,
                       size_t j)
 {
-    double *value = &d->c->value[i * d->c->b.lines + j],
-           *error = &d->c->error[i * d->c->b.lines + j];
+    double *value = &d->c->value[i * d->c->step + j], *error = &d->c->error[i * d->c->step + j];
     if (certificate_passes(certificate, *value, *error)) return;
     double hi, lo, bound = extracted(&hi, &lo, d, i, j);
     for (int attempt = 0; attempt < 2; attempt++) {
@@ -316,19 +354,20 @@ VECTORIZED static uint64_t open_bits(const double *restrict value, const double 
     return bits;
 }
 
-void dots_recompute(const struct dots *d, size_t first, size_t end)
+void dots_recompute(const struct dot_matrix *c, const struct dot_lines *a,
+                    const struct dot_lines *b, double *wide)
 {
-    const struct dot_matrix *c = d->c;
+    const struct dots d = { c, dot_of_length(c->k, c->exact_products), *a, *b, wide };
     struct certificate certificate = certificate_for(c);
-    size_t n = c->b.lines, rows = ELEMENTS / c->k < 4 ? 4 : ELEMENTS / c->k;
+    size_t m = c->a.lines, n = c->b.lines, rows = ELEMENTS / c->k < 4 ? 4 : ELEMENTS / c->k;
     if (rows > ROWS) rows = ROWS;
-    for (size_t row = first; row < end; row += rows)
+    for (size_t row = 0; row < m; row += rows)
         for (size_t column = 0; column < n; column += WIDTH) {
-            size_t height = end - row < rows ? end - row : rows;
+            size_t height = m - row < rows ? m - row : rows;
             size_t width = n - column < WIDTH ? n - column : WIDTH;
             uint64_t open[ROWS], any = 0;
             for (size_t i = 0; i < height; i++) {
-                size_t at = (row + i) * n + column;
+                size_t at = (row + i) * c->step + column;
                 open[i] = open_bits(c->value + at, c->error + at, width, certificate.relative,
                                     certificate.least);
                 any |= open[i];
@@ -336,7 +375,7 @@ void dots_recompute(const struct dots *d, size_t first, size_t end)
             for (size_t j = 0; j < WIDTH && any >> j; j += COLUMNS)
                 for (size_t i = 0; i < height; i++)
                     for (uint64_t bits = open[i] >> j & FEW; bits; bits &= bits - 1)
-                        recompute(d, &certificate, row + i,
+                        recompute(&d, &certificate, row + i,
                                   column + j + (size_t)__builtin_ctzll(bits));
         }
 }

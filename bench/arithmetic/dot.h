@@ -51,10 +51,14 @@ struct factor {
     size_t lines, line, term;
 };
 
-/* The product C of two factors, lines of `k` terms each: the dense a.lines x b.lines matrix `value`
- * with its bounds, tested in `dtype`. Products that are exact are those of factors that floats can hold. */
+/* `count` of the lines, from line `first` on. */
+struct factor factor_lines(const struct factor *f, size_t first, size_t count);
+
+/* The product C of two factors, lines of `k` terms each: the a.lines x b.lines matrix `value` with its bounds, rows
+ * `step` elements apart, tested in `dtype`. Products that are exact are those of factors that floats can hold. */
 struct dot_matrix {
     double *value, *error;
+    size_t step;
     struct factor a, b;
     size_t k;
     enum dtype dtype;
@@ -65,21 +69,24 @@ struct dot_matrix {
  * certifies. */
 bool dots_open(const struct dot_matrix *c);
 
-/* What recomputing takes: the lines one after the other and a power of two that no element of each exceeds. */
-struct dots {
-    const struct dot_matrix *c;
-    struct dot dot;
-    const void *a, *b; /* floats where products are exact, else doubles */
-    const double *scale_a, *scale_b;
-    double *wide; /* room for a line of each factor */
+/* The lines of a factor one after the other, floats where products are exact, else doubles, and a power of two that no
+ * element of each exceeds. */
+struct dot_lines {
+    const void *x;
+    const double *scale;
 };
 
-/* `scratch` has dots_scratch(c) elements; it and `c` are needed as long as `out`. The factors are exact and finite. */
-void dots_prepare(struct dots *out, double *scratch, const struct dot_matrix *c);
-size_t dots_scratch(const struct dot_matrix *c);
+/* `scratch` has dot_lines_scratch elements, and is needed as long as the lines. The factor is exact and finite. */
+struct dot_lines dot_lines_prepare(double *scratch, const struct factor *f, size_t k,
+                                   bool exact_products);
+size_t dot_lines_scratch(const struct factor *f, size_t k, bool exact_products);
 
-/* Recompute the elements of rows first ... end - 1 that are open. The bounds are replaced where they become
- * smaller. */
-void dots_recompute(const struct dots *dots, size_t first, size_t end);
+/* Recompute the elements that are open. The bounds are replaced where they become smaller.
+ *
+ *   a, b  the lines of c->a and c->b
+ *   wide  room for 2 k
+ */
+void dots_recompute(const struct dot_matrix *c, const struct dot_lines *a,
+                    const struct dot_lines *b, double *wide);
 
 #endif

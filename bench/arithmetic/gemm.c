@@ -15,14 +15,16 @@ static int step_b(const struct gemm *s)
     return (int)(s->step_b ? s->step_b : s->transpose_b ? s->k : s->n);
 }
 
+static int step_z(const struct gemm *s) { return (int)(s->step_z ? s->step_z : s->n); }
+
 void gemm_double(double *z, const struct gemm *s, const double *a, const double *b)
 {
     blas()->dgemm(CblasRowMajor, operation(s->transpose_a), operation(s->transpose_b), (int)s->m,
-                  (int)s->n, (int)s->k, 1, a, step_a(s), b, step_b(s), s->add, z, (int)s->n);
+                  (int)s->n, (int)s->k, 1, a, step_a(s), b, step_b(s), s->add, z, step_z(s));
 }
 
 void gemm_float(float *z, const struct gemm *s, const float *a, const float *b)
 {
     blas()->sgemm(CblasRowMajor, operation(s->transpose_a), operation(s->transpose_b), (int)s->m,
-                  (int)s->n, (int)s->k, 1, a, step_a(s), b, step_b(s), s->add, z, (int)s->n);
+                  (int)s->n, (int)s->k, 1, a, step_a(s), b, step_b(s), s->add, z, step_z(s));
 }

@@ -83,3 +83,21 @@ struct status lapack_qr(double *q, double *r, const double *a, size_t m, size_t 
         for (size_t j = 0; j < columns; j++) q[i * columns + j] = turned[j * m + i];
     return done(info);
 }
+
+struct status lapack_general_eigenvectors(double _Complex *values, double _Complex *vectors,
+                                          double _Complex *a, size_t n, struct arena *arena)
+{
+    int order = (int)n, query = -1, one = 1, info = 0;
+    double _Complex size = 0, unused;
+    double *real_work = arena_allocate_array(arena, 2 * n, sizeof *real_work);
+    if (!real_work) return status_no_memory(2 * n * sizeof *real_work);
+    blas()->zgeev("N", "V", &order, a, &order, values, &unused, &one, vectors, &order, &size,
+                  &query, real_work, &info, 1, 1);
+    if (info) return done(info);
+    int length = (int)__real__ size;
+    double _Complex *work = arena_allocate_array(arena, (size_t)length, sizeof *work);
+    if (!work) return status_no_memory((size_t)length * sizeof *work);
+    blas()->zgeev("N", "V", &order, a, &order, values, &unused, &one, vectors, &order, work,
+                  &length, real_work, &info, 1, 1);
+    return done(info);
+}

@@ -21,6 +21,11 @@ struct status lapack_eigenvectors(double *values, double *vectors, const double 
 struct status lapack_singular_vectors(double *values, double *left, double *right, const double *a,
                                       size_t m, size_t n, bool full, struct arena *arena);
 
+/* Any a (n, n), n > 0, its columns one after the other, lost: eigenvalues; row j of `vectors` (n, n) is an eigenvector of value j of
+ * norm 1. */
+struct status lapack_general_eigenvectors(double _Complex *values, double _Complex *vectors,
+                                          double _Complex *a, size_t n, struct arena *arena);
+
 /* a (m, n) = q r by Householder's reflections, m, n > 0: q (m, columns) with orthonormal columns, columns >= min(m, n)
  * and at most m; the upper trapezoid r (min(m, n), n). */
 struct status lapack_qr(double *q, double *r, const double *a, size_t m, size_t n, size_t columns,

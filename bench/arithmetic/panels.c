@@ -1,4 +1,4 @@
-/* The panel of B is converted once and meets blocks of lines of A, each converted just before. */
+/* Panels of both factors are converted just before they meet. */
 #include "bench/arithmetic/panels.h"
 
 #include <stdbool.h>
@@ -6,8 +6,6 @@
 
 #include "bench/arithmetic/gemm.h"
 #include "bench/arithmetic/norms.h"
-
-enum { LINES = 512 }; /* of A in a block: half a megabyte of it */
 
 double panels_roundings(size_t k)
 {
@@ -46,33 +44,44 @@ static struct stored store(double *buffer, const struct factor *f, size_t line, 
     return (struct stored){ buffer, row, down };
 }
 
+static size_t stored_elements(const struct factor *f, size_t width)
+{
+    return f->dtype == DT_F64 ? 0 : f->lines * width;
+}
+
 size_t panels_scratch(const struct panels *p)
 {
-    size_t width = p->k < PANEL ? p->k : PANEL, lines = p->a.lines < LINES ? p->a.lines : LINES;
-    return ((p->a.dtype == DT_F64 ? 0 : lines) + (p->b.dtype == DT_F64 ? 0 : p->b.lines)) * width +
-           1;
+    size_t width = p->k < PANEL ? p->k : PANEL;
+    return stored_elements(&p->a, width) + stored_elements(&p->b, width);
 }
 
 void panels_multiply(double *scratch, const struct panels *p)
 {
     size_t m = p->a.lines, n = p->b.lines;
-    memset(p->norm_a, 0, m * sizeof *p->norm_a);
-    memset(p->norm_b, 0, n * sizeof *p->norm_b);
     for (size_t first = 0; first < p->k; first += PANEL) {
         size_t width = p->k - first < PANEL ? p->k - first : PANEL;
-        struct stored b = store(scratch, &p->b, 0, n, first, width);
-        double *rest = p->b.dtype == DT_F64 ? scratch : scratch + n * width;
-        line_squares_add(p->norm_b, b.x, n, width, b.step, b.down);
-        for (size_t i = 0; i < m; i += LINES) {
-            size_t lines = m - i < LINES ? m - i : LINES;
-            struct stored a = store(rest, &p->a, i, lines, first, width);
-            line_squares_add(p->norm_a + i, a.x, lines, width, a.step, a.down);
-            gemm_double(
-                p->value + i * n,
-                &(struct gemm){ a.down, !b.down, first > 0, lines, n, width, a.step, b.step }, a.x,
-                b.x);
-        }
+        struct stored a = store(scratch, &p->a, 0, m, first, width);
+        struct stored b = store(scratch + stored_elements(&p->a, width), &p->b, 0, n, first, width);
+        const struct gemm gemm = {
+            a.down, !b.down, first > 0, m, n, width, a.step, b.step, p->step
+        };
+        gemm_double(p->value, &gemm, a.x, b.x);
     }
-    line_squares_to_norms(p->norm_a, m, p->k);
-    line_squares_to_norms(p->norm_b, n, p->k);
+}
+
+/* Blocks of terms that lie together, converted within the first-level cache. */
+void factor_norms(double *norm, const struct factor *f, size_t k)
+{
+    enum { LONG = 512, SHORT = 8 };
+    double buffer[LONG * SHORT];
+    size_t height = f->term == 1 ? SHORT : LONG, length = f->term == 1 ? LONG : SHORT;
+    memset(norm, 0, f->lines * sizeof *norm);
+    for (size_t i = 0; i < f->lines; i += height)
+        for (size_t first = 0; first < k; first += length) {
+            size_t lines = f->lines - i < height ? f->lines - i : height;
+            size_t width = k - first < length ? k - first : length;
+            struct stored x = store(buffer, f, i, lines, first, width);
+            line_squares_add(norm + i, x.x, lines, width, x.step, x.down);
+        }
+    line_squares_to_norms(norm, f->lines, k);
 }

@@ -21,18 +21,20 @@ enum { PANEL = 128 };
 /* How many roundings a term of a product in panels passes through at most, w + p. */
 double panels_roundings(size_t k);
 
-/* value = A B, dense, a.lines x b.lines. */
+/* value = A B, a.lines x b.lines, whose rows lie `step` elements apart. */
 struct panels {
     double *value;
+    size_t step;
     struct factor a, b;
     size_t k; /* above 0 */
-    /* Set: upper bounds of the 2-norms of the lines, not finite where a line has something that is not, or a
-     * square that is not. */
-    double *norm_a, *norm_b;
 };
 
 /* `scratch` has panels_scratch(p) elements. */
 void panels_multiply(double *scratch, const struct panels *p);
 size_t panels_scratch(const struct panels *p);
+
+/* Upper bounds of the 2-norms of the lines, of k terms: not finite where a line has something that is not, or a square
+ * that is not. */
+void factor_norms(double *norm, const struct factor *f, size_t k);
 
 #endif

@@ -115,6 +115,9 @@ const struct translation method_calls[] = {
     { "subtract", METHOD, "(Tensor self, Tensor other, *, Scalar alpha=1)",
       "Tensor.sub(self, other, alpha=alpha)" },
     { "from_numpy", METHOD, "(Tensor array)", "Tensor.clone(array)" },
+    { "qr", METHOD, "(Tensor self, bool some=True)", "Tensor.$(self, some)" },
+    { "ormqr", METHOD, "(Tensor self, Tensor tau, Tensor other, bool left=True, bool transpose=False)",
+      "Torch.$(self, tau, other, left, transpose)" },
     { .names = 0 },
 };
 /* clang-format on */

@@ -5,12 +5,17 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/factors.h"
 #include "bench/ops/matrices.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/complex_embedding.h"
+#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/eigenvectors.h"
+#include "bench/primitives/general_eigen.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
 #include "bench/primitives/movement.h"
@@ -20,39 +25,61 @@
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/view.h"
 
-/* Flat output k of the device as a batch of rows x columns, transposed if asked; NULL when it is none. */
-static const double *device_matrices(struct call *call, size_t k, const struct node *a,
-                                     int64_t rows, int64_t columns, bool transposed)
+struct node *call_device_batch(struct call *call, size_t k, const struct node *a, int64_t rows,
+                               int64_t columns, bool adjoint)
 {
     struct tape *tape = call->tape;
     if (tape_failed(tape)) return NULL;
-    struct node *got = call_device_numbers(call, k, (size_t)(a->shape[0] * rows * columns));
-    if (!got || got->integer || !got->n || got->rank < 2 ||
-        got->shape[got->rank - 2] != (transposed ? columns : rows) ||
-        got->shape[got->rank - 1] != (transposed ? rows : columns))
+    const struct tensor *given = call_device_output(call, k);
+    if (!given || tensor_elements(given) != (size_t)(a->shape[0] * rows * columns)) return NULL;
+    struct node *got = node_leaf(tape, given, false);
+    if (got->integer || !got->n || got->rank < 2 || !got->imaginary != !a->imaginary ||
+        got->shape[got->rank - 2] != (adjoint ? columns : rows) ||
+        got->shape[got->rank - 1] != (adjoint ? rows : columns))
         return NULL;
     int64_t shape[3] = { a->shape[0], got->shape[got->rank - 2], got->shape[got->rank - 1] };
     got = node_reshape(tape, got, 3, shape);
-    return node_values(tape, transposed ? node_transpose(tape, got, 1, 2) : got);
+    return adjoint ? adjoint_of(tape, got) : got;
 }
 
-static void return_matrices(struct call *call, struct node *y, const struct node *like)
+/* The same as elements, of complex a embedded. */
+static const double *device_matrices(struct call *call, size_t k, const struct node *a,
+                                     int64_t rows, int64_t columns, bool adjoint)
+{
+    struct node *got = call_device_batch(call, k, a, rows, columns, adjoint);
+    return got ? node_values(call->tape, node_embedding(call->tape, got)) : NULL;
+}
+
+const double *call_device_square(struct call *call, size_t output, const struct node *a,
+                                 int64_t rows, int64_t columns, int64_t k, bool adjoint)
+{
+    struct tape *tape = call->tape;
+    struct node *got = call_device_batch(call, output, a, rows, columns, adjoint);
+    if (!got) return NULL;
+    got = node_slice(tape, node_slice(tape, got, 1, 0, k, 1), 2, 0, k, 1);
+    return node_values(tape, node_embedding(tape, got));
+}
+
+void call_return_batch(struct call *call, struct node *y, const struct node *like)
 {
     call_return_typed(call, with_leading_of(call->tape, y, like), like->dtype);
 }
 
-/* A result that was not asked for: no elements. */
-static void return_empty(struct call *call, enum dtype dtype)
+void call_return_empty(struct call *call, enum dtype dtype)
 {
     int64_t none = 0;
     call_return_typed(call, node_constant(call->tape, dtype, 0, 1, &none), dtype);
 }
 
-static struct node *real_matrices(struct call *call, const char *name)
+struct node *call_batch(struct call *call, const char *name)
 {
-    struct node *x = call_tensor(call, name);
-    call_refuse_complex(call, x);
-    return call_matrices(call, x);
+    return call_matrices(call, call_tensor(call, name));
+}
+
+void call_return_real_batch(struct call *call, struct node *values, const struct node *like)
+{
+    call_return_typed(call, with_leading_of(call->tape, values, like),
+                      dtype_component(like->dtype));
 }
 
 /* ---- QR ------------------------------------------------------------------------------------------ */
@@ -71,14 +98,13 @@ static struct node *orthogonal_factors(struct call *call, struct node *a, bool c
     struct qr_aim aim = { 0 };
     if (settles) {
         aim.q = device_matrices(call, 0, a, m, columns, false);
-        const double *whole = device_matrices(call, 1, a, columns, n, false);
-        if (whole && columns == n) aim.r = whole; /* of a square R only */
+        aim.r = call_device_square(call, 1, a, columns, n, k, false);
     }
     struct node *front = m < n ? node_slice(tape, a, 2, 0, m, 1) : a;
     struct node *q = node_qr(tape, front, (size_t)columns, &aim, r);
     if (m < n) {
         struct node *behind = node_slice(tape, a, 2, m, n - m, 1);
-        behind = node_matmul(tape, q, true, behind, false);
+        behind = node_matmul(tape, adjoint_of(tape, q), false, behind, false);
         *r = node_concatenate(tape, (struct node *[]){ *r, behind }, 2, 2);
     }
     if (columns > n) {
@@ -92,10 +118,10 @@ static struct node *orthogonal_factors(struct call *call, struct node *a, bool c
 static void return_qr(struct call *call, const char *name, bool complete, bool only_r)
 {
     struct node *x = call_tensor(call, name), *r;
-    struct node *q = orthogonal_factors(call, real_matrices(call, name), complete, true, &r);
-    if (only_r) return_empty(call, x->dtype);
-    else return_matrices(call, q, x);
-    return_matrices(call, r, x);
+    struct node *q = orthogonal_factors(call, call_batch(call, name), complete, true, &r);
+    if (only_r) call_return_empty(call, x->dtype);
+    else call_return_batch(call, q, x);
+    call_return_batch(call, r, x);
 }
 
 static void qr(struct call *call) { return_qr(call, "input", !call_bool(call, "some"), false); }
@@ -112,28 +138,25 @@ static void linalg_qr(struct call *call)
 
 /* ---- eigenvectors ---------------------------------------------------------------------------------- */
 
-/* What a triangle says of a symmetric matrix; PyTorch's gradient goes to the whole. */
-static struct node *symmetric(struct call *call, struct node *a, bool upper)
+/* What a triangle says of a Hermitian matrix; PyTorch's gradient goes to the whole. */
+static struct node *hermitian(struct call *call, struct node *a, bool upper)
 {
     struct tape *tape = call->tape;
     if (tape_failed(tape)) return a;
     if (!call_require(call, a->shape[1] == a->shape[2], "a square matrix is needed")) return a;
-    int side = upper ? 1 : -1;
-    struct node *beside = node_triangle(tape, a, side, side);
-    struct node *whole =
-        node_add(tape, node_triangle(tape, a, side, 0), node_transpose(tape, beside, 1, 2));
+    struct node *whole = hermitian_of_triangle(tape, a, upper);
     return node_straight_through(tape, node_detach(tape, whole), node_to_real(tape, a));
 }
 
 static void return_eigen(struct call *call, const char *name, bool upper, bool vectors)
 {
     struct node *x = call_tensor(call, name), *v;
-    struct node *a = symmetric(call, real_matrices(call, name), upper);
+    struct node *a = hermitian(call, call_batch(call, name), upper);
     const double *aim = vectors ? device_matrices(call, 1, a, a->shape[1], a->shape[2], false)
                                 : NULL;
     struct node *values = node_eigenvalues(call->tape, a, aim, &v);
-    return_matrices(call, values, x);
-    if (vectors) return_matrices(call, v, x);
+    call_return_real_batch(call, values, x);
+    if (vectors) call_return_batch(call, v, x);
 }
 
 /* text: whether vectors are wanted too, by its name; NULL: detail says it. */
@@ -143,23 +166,53 @@ static void eigh(struct call *call)
     bool vectors = call->op->text ? call_bool(call, call->op->text) : call->op->detail;
     if (tape_failed(call->tape)) return;
     return_eigen(call, "A", *side == 'U' || *side == 'u', vectors);
-    if (!vectors && call->op->text) return_empty(call, call_tensor(call, "A")->dtype);
+    if (!vectors && call->op->text) call_return_empty(call, call_tensor(call, "A")->dtype);
 }
 
 static void symeig(struct call *call)
 {
     bool vectors = call_bool(call, "eigenvectors");
     return_eigen(call, "input", call_bool(call, "upper"), vectors);
-    if (!vectors) return_empty(call, call_tensor(call, "input")->dtype);
+    if (!vectors) call_return_empty(call, call_tensor(call, "input")->dtype);
+}
+
+/* Flat output k of the device as complex numbers of a batch of `rank` dimensions; NULL when it is none. */
+static struct node *device_complex(struct call *call, size_t k, int rank, const int64_t *shape)
+{
+    if (tape_failed(call->tape)) return NULL;
+    const struct tensor *given = call_device_output(call, k);
+    size_t n = 1;
+    for (int d = 0; d < rank; d++) n *= (size_t)shape[d];
+    if (!given || !dtype_is_complex(given->dtype) || tensor_elements(given) != n || !n) return NULL;
+    return node_reshape(call->tape, node_leaf(call->tape, given, false), rank, shape);
+}
+
+static enum dtype complex_dtype(const struct node *x)
+{
+    return x->dtype == DT_F64 || x->dtype == DT_C128 ? DT_C128 : DT_C64;
+}
+
+/* detail 1: with vectors. */
+static void general_eigen(struct call *call)
+{
+    struct node *x = call_tensor(call, "input"), *a = call_batch(call, "input"), *vectors;
+    bool wanted = call->op->detail;
+    struct node *aim_values = device_complex(call, 0, 2, a->shape);
+    struct node *aim_vectors = wanted ? device_complex(call, 1, 3, a->shape) : NULL;
+    struct node *values =
+        node_general_eigenvalues(call->tape, a, aim_values, aim_vectors, &vectors);
+    if (tape_failed(call->tape)) return;
+    call_return_typed(call, with_leading_of(call->tape, values, x), complex_dtype(x));
+    if (wanted) call_return_typed(call, with_leading_of(call->tape, vectors, x), complex_dtype(x));
 }
 
 /* ---- singular vectors -------------------------------------------------------------------------------- */
 
-/* U, S and V, or V^T. */
-static void return_singular(struct call *call, const char *name, bool full, bool transposed)
+/* U, S and V, or V^H. */
+static void return_singular(struct call *call, const char *name, bool full, bool adjoint)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, name), *a = real_matrices(call, name);
+    struct node *x = call_tensor(call, name), *a = call_batch(call, name);
     if (tape_failed(tape)) return;
     int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
     if (!call_require(call, k > 0,
@@ -168,25 +221,25 @@ static void return_singular(struct call *call, const char *name, bool full, bool
     struct singular_vectors vectors = {
         .full = full,
         .aim_u = device_matrices(call, 0, a, m, full ? m : k, false),
-        .aim_v = device_matrices(call, 2, a, n, full ? n : k, transposed),
+        .aim_v = device_matrices(call, 2, a, n, full ? n : k, adjoint),
     };
     struct node *values = node_singular(tape, a, &vectors);
-    return_matrices(call, vectors.u, x);
-    return_matrices(call, values, x);
-    return_matrices(call, transposed ? node_transpose(tape, vectors.v, 1, 2) : vectors.v, x);
+    call_return_batch(call, vectors.u, x);
+    call_return_real_batch(call, values, x);
+    call_return_batch(call, adjoint ? adjoint_of(tape, vectors.v) : vectors.v, x);
 }
 
 /* Values alone: what stands for U and V is `zero`, square matrices, or nothing. */
 static void return_values_alone(struct call *call, const char *name, bool zero)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, name), *a = real_matrices(call, name);
+    struct node *x = call_tensor(call, name), *a = call_batch(call, name);
     if (tape_failed(tape)) return;
     for (int side = 0; side < 2; side++) {
         int64_t extent = a->shape[1 + side], shape[3] = { a->shape[0], extent, extent };
-        if (zero) return_matrices(call, node_constant(tape, x->dtype, 0, 3, shape), x);
-        else return_empty(call, x->dtype);
-        if (!side) return_matrices(call, node_singular_values(tape, a), x);
+        if (zero) call_return_batch(call, node_constant(tape, x->dtype, 0, 3, shape), x);
+        else call_return_empty(call, x->dtype);
+        if (!side) call_return_real_batch(call, node_singular_values(tape, a), x);
     }
 }
 
@@ -207,17 +260,16 @@ static void linalg_svd(struct call *call)
 
 /* ---- what is made of factors -------------------------------------------------------------------------- */
 
-/* The solution of least squares for A of full rank by its factors: R^-1 Q^T B, of a wide A the shortest, Q R^-T B. */
+/* The solution of least squares for A of full rank by its factors: R^-1 Q^H B, of a wide A the shortest, Q R^-H B. */
 static struct node *least_squares(struct call *call, struct node *a, struct node *b)
 {
     struct tape *tape = call->tape;
     if (tape_failed(tape)) return a;
     bool wide = a->shape[1] < a->shape[2];
-    struct node *r,
-        *q = orthogonal_factors(call, wide ? node_transpose(tape, a, 1, 2) : a, false, false, &r);
+    struct node *r, *q = orthogonal_factors(call, wide ? adjoint_of(tape, a) : a, false, false, &r);
     struct node *inverse = node_inverse(tape, r);
-    if (wide) return node_matmul(tape, q, false, node_matmul(tape, inverse, true, b, false), false);
-    return node_matmul(tape, inverse, false, node_matmul(tape, q, true, b, false), false);
+    struct node *left = wide ? q : inverse, *right = adjoint_of(tape, wide ? inverse : q);
+    return node_matmul(tape, left, false, node_matmul(tape, right, false, b, false), false);
 }
 
 static bool is_driver(const char *driver, const char *one, const char *other)
@@ -231,7 +283,7 @@ static void lstsq(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *right = call_tensor(call, "b");
     const char *driver = call_is_none(call, "driver") ? "gelsy" : call_string(call, "driver");
-    struct node *a = real_matrices(call, "input");
+    struct node *a = call_batch(call, "input");
     if (tape_failed(tape)) return;
     const struct tensor *rank = call_device_output(call, 2);
     if (call_is_none(call, "driver") && rank && !tensor_elements(rank))
@@ -252,24 +304,24 @@ static void lstsq(struct call *call)
     call_return_typed(call, solution, x->dtype);
     if (a->shape[1] > a->shape[2] && strcmp(driver, "gelsy") != 0) {
         struct node *off = node_subtract(tape, node_matmul(tape, a, false, y, false), columns);
-        return_matrices(call, node_sum(tape, node_multiply(tape, off, off), 2, false), x);
+        struct node *squares =
+            node_real_part(tape, node_multiply(tape, off, node_conjugate(tape, off)));
+        call_return_real_batch(call, node_sum(tape, squares, 2, false), x);
     } else {
-        return_empty(call, x->dtype);
+        call_return_empty(call, dtype_component(x->dtype));
     }
     if (strcmp(driver, "gels") != 0)
         call_return(call, node_integer_constant(tape, DT_I64, k, x->rank - 2, x->shape));
     else call_return(call, node_integer_constant(tape, DT_I64, 0, 1, (int64_t[]){ 0 }));
     if (is_driver(driver, "gelss", "gelsd"))
-        return_matrices(call, node_singular_values(tape, a), x);
-    else return_empty(call, x->dtype);
+        call_return_real_batch(call, node_singular_values(tape, a), x);
+    else call_return_empty(call, dtype_component(x->dtype));
 }
 
 enum { MOST_REFLECTIONS = 512 };
 
-/* H_1 ... H_k C with H_j = I - tau_j v_j v_j^T, or with `backwards` H_k ... H_1 C. v_j is column j of `input` below
- * its diagonal, with a one upon it. */
-static struct node *reflected(struct call *call, struct node *input, struct node *tau,
-                              struct node *c, bool backwards)
+struct node *call_reflected(struct call *call, struct node *input, struct node *tau, struct node *c,
+                            bool backwards)
 {
     struct tape *tape = call->tape;
     if (!call_require(call, tau->rank >= 1, "tau has no dimension")) return c;
@@ -280,11 +332,12 @@ static struct node *reflected(struct call *call, struct node *input, struct node
     struct node *v = node_add(tape, node_triangle(tape, input, -1, -1),
                               ones_on_diagonal(tape, m, input->shape[2]));
     struct node *scale = node_reshape(tape, tau, 3, (int64_t[]){ input->shape[0], 1, k });
+    if (backwards) scale = node_conjugate(tape, scale);
     for (int64_t step = 0; step < k; step++) {
         int64_t j = backwards ? step : k - 1 - step;
         struct node *own = node_slice(tape, v, 2, j, 1, 1);
         struct node *scaled = node_multiply(tape, own, node_slice(tape, scale, 2, j, 1, 1));
-        struct node *along = node_matmul(tape, own, true, c, false);
+        struct node *along = node_matmul(tape, adjoint_of(tape, own), false, c, false);
         c = node_subtract(tape, c, node_matmul(tape, scaled, false, along, false));
     }
     return c;
@@ -293,27 +346,27 @@ static struct node *reflected(struct call *call, struct node *input, struct node
 static void householder_product(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *a = real_matrices(call, "input");
+    struct node *x = call_tensor(call, "input"), *a = call_batch(call, "input");
     if (!call_require(call, a->shape[1] >= a->shape[2], "more columns than rows")) return;
     struct node *eye = ones_on_diagonal(tape, a->shape[1], a->shape[2]);
     eye = node_broadcast(tape, eye, 3, a->shape);
-    return_matrices(call, reflected(call, a, call_tensor(call, "tau"), eye, false), x);
+    call_return_batch(call, call_reflected(call, a, call_tensor(call, "tau"), eye, false), x);
 }
 
-/* Q C, Q^T C, C Q or C Q^T for the whole Q; a product from the right is one from the left, transposed. */
+/* Q C, Q^H C, C Q or C Q^H for the whole Q; a product from the right is the adjoint of one from the left. */
 static void ormqr(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *other = call_tensor(call, "other"), *a = real_matrices(call, "input");
-    struct node *c = real_matrices(call, "other");
+    struct node *other = call_tensor(call, "other"), *a = call_batch(call, "input");
+    struct node *c = call_batch(call, "other");
     bool left = call_bool(call, "left"), transpose = call_bool(call, "transpose");
     if (tape_failed(tape)) return;
-    if (!left) c = node_transpose(tape, c, 1, 2);
+    if (!left) c = adjoint_of(tape, c);
     if (!call_require(call, c->shape[1] == a->shape[1] && c->shape[0] == a->shape[0],
                       "the shapes of ormqr do not agree"))
         return;
-    c = reflected(call, a, call_tensor(call, "tau"), c, transpose == left);
-    return_matrices(call, left ? c : node_transpose(tape, c, 1, 2), other);
+    c = call_reflected(call, a, call_tensor(call, "tau"), c, transpose == left);
+    call_return_batch(call, left ? c : adjoint_of(tape, c), other);
 }
 
 /* clang-format off */
@@ -323,6 +376,8 @@ const struct op ops_factorization[] = {
     { "linalg.eigh", TORCH, "(Tensor A, str UPLO='L')", eigh, 0, 1, NULL },
     { "linalg.eigvalsh", TORCH, "(Tensor A, str UPLO='L')", eigh, 0, 0, NULL },
     { "_linalg_eigh", TORCH, "(Tensor A, str UPLO='L', bool compute_v=True)", eigh, 0, 0, "compute_v" },
+    { "linalg.eig", TORCH, "(Tensor input)", general_eigen, 0, 1, NULL },
+    { "linalg.eigvals", TORCH, "(Tensor input)", general_eigen, 0, 0, NULL },
     { "symeig", TORCH | TENSOR, "(Tensor input, bool eigenvectors=False, bool upper=True)", symeig, 0, 0, NULL },
     { "svd", TORCH | TENSOR, "(Tensor input, bool some=True, bool compute_uv=True)", svd, 0, 0, NULL },
     { "linalg.svd", TORCH, "(Tensor A, bool full_matrices=True, *, str? driver=None)", linalg_svd, 0, 0, NULL },

@@ -13,6 +13,7 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/pullback.h"
+#include "bench/ops/stencils.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/gather.h"
@@ -22,22 +23,16 @@
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/view.h"
 
-enum { MOST_DIMS = 3 };
 enum grid_mode { GRID_BILINEAR, GRID_NEAREST, GRID_BICUBIC };
 enum grid_padding { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION };
 
 struct sampler {
     struct call *call;
-    struct tape *tape;
-    struct node *x, *grid;
-    int dims;
+    struct node *grid;
     enum grid_mode mode;
     enum grid_padding padding;
     bool align;
-    int64_t size[MOST_DIMS];        /* of the input, first spatial dimension first */
-    size_t batch, channels, points; /* points: places per batch item */
-    int rank;
-    int64_t shape[MOST_DIMS + 2]; /* of the result */
+    struct sampled of;
 };
 
 /* ---- places ------------------------------------------------------------------------- */
@@ -90,11 +85,11 @@ static double moved_place(const struct sampler *sampler, double at, int64_t size
 /* Column k of the grid as places along input dimension dims - 1 - k: (batch, points). */
 static struct node *places(const struct sampler *sampler, int dim)
 {
-    struct tape *tape = sampler->tape;
-    int64_t shape[2] = { (int64_t)sampler->batch, (int64_t)sampler->points };
-    double size = (double)sampler->size[dim];
+    struct tape *tape = sampler->of.tape;
+    int64_t shape[2] = { (int64_t)sampler->of.batch, (int64_t)sampler->of.points };
+    double size = (double)sampler->of.size[dim];
     struct node *at =
-        node_slice(tape, sampler->grid, sampler->grid->rank - 1, sampler->dims - 1 - dim, 1, 1);
+        node_slice(tape, sampler->grid, sampler->grid->rank - 1, sampler->of.dims - 1 - dim, 1, 1);
     at = node_reshape(tape, at, 2, shape);
     if (sampler->align) return node_scale(tape, node_offset(tape, at, 1), (size - 1) / 2);
     return node_scale(tape, node_offset(tape, node_scale(tape, node_offset(tape, at, 1), size), -1),
@@ -109,22 +104,12 @@ static double place_width(const struct sampler *sampler, int64_t size)
     return 8 * unit * (double)(size + 1);
 }
 
-/* In a model: which places are within rounding of an input's, where the slope of linear sampling jumps. */
-static void mark_borders(const struct sampler *sampler, struct node *borders, const double *at,
-                         int64_t size)
-{
-    double width = place_width(sampler, size);
-    for (size_t i = 0; i < borders->n; i++)
-        borders->integer[i] = at[i] > -1 - width && at[i] < (double)size + width &&
-                              fabs(at[i] - nearbyint(at[i])) <= width;
-}
-
 /* Places moved by the padding, with PyTorch's gradient: none where they were clipped. The places before clipping are
  * `unclipped`. */
 static struct node *padded_places(const struct sampler *sampler, struct node *at, int64_t size,
                                   double *unclipped)
 {
-    struct tape *tape = sampler->tape;
+    struct tape *tape = sampler->of.tape;
     const double *place = node_values(tape, at);
     if (tape_failed(tape)) return tape_failure(tape);
     for (size_t i = 0; i < at->n; i++) unclipped[i] = place[i];
@@ -149,125 +134,20 @@ static struct node *padded_places(const struct sampler *sampler, struct node *at
     return node_select(tape, keep, at, border);
 }
 
-/* An index of a place, far outside when the place is no number or too large. */
-static int64_t to_index(double at) { return at > -0x1p31 && at < 0x1p31 ? (int64_t)at : -100; }
-
-/* ---- gathering ---------------------------------------------------------------------- */
-
-/* x at the indices index[dim][point], 0 outside: a node of the result's shape. */
-static struct node *gathered(const struct sampler *sampler, int64_t *const *index)
-{
-    struct tape *tape = sampler->tape;
-    size_t per_item = sampler->channels * sampler->points, plane = 1;
-    int64_t *map = tape_allocate(tape, sampler->batch * per_item, sizeof *map);
-    int64_t *place = tape_allocate(tape, sampler->points, sizeof *place);
-    if (!map || !place) return sampler->x;
-    for (int d = 0; d < sampler->dims; d++) plane *= (size_t)sampler->size[d];
-    for (size_t b = 0; b < sampler->batch; b++) {
-        for (size_t p = 0; p < sampler->points; p++) {
-            place[p] = 0;
-            for (int d = 0; d < sampler->dims && place[p] >= 0; d++) {
-                int64_t i = index[d][b * sampler->points + p];
-                place[p] = i < 0 || i >= sampler->size[d] ? -1 : place[p] * sampler->size[d] + i;
-            }
-        }
-        for (size_t c = 0; c < sampler->channels; c++)
-            for (size_t p = 0; p < sampler->points; p++)
-                map[b * per_item + c * sampler->points + p] =
-                    place[p] < 0 ? -1 : (int64_t)((b * sampler->channels + c) * plane) + place[p];
-    }
-    return node_gather(tape, sampler->x, sampler->rank, sampler->shape, map, 0);
-}
-
-/* (batch, points) -> (batch, 1, result's spatial shape). */
-static struct node *over_channels(const struct sampler *sampler, struct node *w)
-{
-    int64_t shape[MOST_DIMS + 2];
-    memcpy(shape, sampler->shape, sizeof shape);
-    shape[1] = 1;
-    return node_reshape(sampler->tape, w, sampler->rank, shape);
-}
-
-/* Per dimension: `taps` weights and indices around each place. */
-struct stencil {
-    int taps;
-    struct node *weight[MOST_DIMS][4];
-    int64_t *index[MOST_DIMS][4];
-};
-
-/* The sum over all combinations of taps. */
-static struct node *weighted_sum(const struct sampler *sampler, const struct stencil *stencil)
-{
-    struct node *sum = NULL;
-    int total = 1;
-    for (int d = 0; d < sampler->dims; d++) total *= stencil->taps;
-    for (int k = 0; k < total; k++) {
-        int64_t *index[MOST_DIMS];
-        struct node *weight = NULL;
-        for (int d = 0, rest = k; d < sampler->dims; d++, rest /= stencil->taps) {
-            struct node *own = stencil->weight[d][rest % stencil->taps];
-            weight = weight ? node_multiply(sampler->tape, weight, own) : own;
-            index[d] = stencil->index[d][rest % stencil->taps];
-        }
-        struct node *term =
-            node_multiply(sampler->tape, gathered(sampler, index), over_channels(sampler, weight));
-        sum = sum ? node_add(sampler->tape, sum, term) : term;
-    }
-    return sum ? sum : sampler->x;
-}
-
-/* The cell of each place and how far into it the place lies. */
-static struct node *cell_of(const struct sampler *sampler, struct node *at, struct node **cell)
-{
-    *cell = node_new_real(sampler->tape, DT_NONE, 2, at->shape);
-    const double *value = node_values(sampler->tape, at);
-    if (tape_failed(sampler->tape)) return tape_failure(sampler->tape);
-    for (size_t i = 0; i < at->n; i++) (*cell)->value[i] = floor(value[i]);
-    return node_subtract(sampler->tape, at, *cell);
-}
-
-/* The third tap of linear sampling: where a place is within rounding of a border, a kernel may find it in the cell
- * beyond, with a weight of that much. */
-static struct node *tap_beyond(const struct sampler *sampler, int dim, const struct node *at,
-                               const struct node *cell, const struct node *borders, int64_t *index)
-{
-    struct tape *tape = sampler->tape;
-    struct node *weight = node_new_real(tape, DT_NONE, at->rank, at->shape);
-    if (!node_need_errors(tape, weight)) return tape_failure(tape);
-    for (size_t i = 0; i < at->n; i++) {
-        bool lower = at->value[i] - cell->value[i] < 0.5;
-        weight->value[i] = 0;
-        weight->error[i] = borders->integer[i] ? place_width(sampler, sampler->size[dim]) : 0;
-        index[i] = borders->integer[i] ? to_index(cell->value[i]) + (lower ? -1 : 2) : -100;
-    }
-    return weight;
-}
+/* ---- sums over inputs ------------------------------------------------------------------- */
 
 static struct node *bilinear(const struct sampler *sampler)
 {
-    struct tape *tape = sampler->tape;
-    struct stencil stencil = { .taps = tape_is_model(tape) ? 3 : 2 };
-    for (int d = 0; d < sampler->dims; d++) {
-        struct node *cell, *at = places(sampler, d);
-        struct node *borders = node_new_integer(tape, DT_BOOL, 2, at->shape);
-        double *unclipped = tape_allocate(tape, at->n, sizeof *unclipped);
-        for (int k = 0; k < stencil.taps; k++)
-            stencil.index[d][k] = tape_allocate(tape, at->n, sizeof(int64_t));
-        if (tape_failed(tape)) return sampler->x;
-        at = padded_places(sampler, at, sampler->size[d], unclipped);
-        mark_borders(sampler, borders, unclipped, sampler->size[d]);
-        at = node_model_unknown_slope(tape, at, borders);
-        struct node *into = cell_of(sampler, at, &cell);
-        if (tape_failed(tape)) return sampler->x;
-        for (int k = 0; k < 2; k++)
-            for (size_t i = 0; i < at->n; i++)
-                stencil.index[d][k][i] = to_index(cell->value[i]) + k;
-        stencil.weight[d][0] = node_subtract(tape, node_scalar(tape, 1), into);
-        stencil.weight[d][1] = into;
-        if (stencil.taps == 3)
-            stencil.weight[d][2] = tap_beyond(sampler, d, at, cell, borders, stencil.index[d][2]);
+    struct stencil stencil = { .taps = 0 };
+    for (int d = 0; d < sampler->of.dims; d++) {
+        struct node *at = places(sampler, d);
+        double *unclipped = tape_allocate(sampler->of.tape, at->n, sizeof *unclipped);
+        if (tape_failed(sampler->of.tape)) return sampler->of.x;
+        at = padded_places(sampler, at, sampler->of.size[d], unclipped);
+        stencil_linear(&sampler->of, &stencil, d, at, unclipped,
+                       place_width(sampler, sampler->of.size[d]));
     }
-    return weighted_sum(sampler, &stencil);
+    return stencil_sum(&sampler->of, &stencil);
 }
 
 /* Keys' kernel with a = -3/4 at distances 1 + t, t, 1 - t, 2 - t. */
@@ -291,20 +171,20 @@ static void cubic_weights(struct tape *tape, struct node *t, struct node **w)
 
 static struct node *bicubic(const struct sampler *sampler)
 {
-    struct tape *tape = sampler->tape;
+    struct tape *tape = sampler->of.tape;
     struct stencil stencil = { .taps = 4 };
-    for (int d = 0; d < sampler->dims; d++) {
-        struct node *cell, *into = cell_of(sampler, places(sampler, d), &cell);
+    for (int d = 0; d < sampler->of.dims; d++) {
+        struct node *cell, *into = stencil_cell(&sampler->of, places(sampler, d), &cell);
         cubic_weights(tape, into, stencil.weight[d]);
         for (int k = 0; k < 4; k++) {
             stencil.index[d][k] = tape_allocate(tape, cell->n, sizeof(int64_t));
-            if (tape_failed(tape)) return sampler->x;
+            if (tape_failed(tape)) return sampler->of.x;
             for (size_t i = 0; i < cell->n; i++)
-                stencil.index[d][k][i] =
-                    to_index(moved_place(sampler, cell->value[i] + k - 1, sampler->size[d]));
+                stencil.index[d][k][i] = stencil_index(
+                    moved_place(sampler, cell->value[i] + k - 1, sampler->of.size[d]));
         }
     }
-    return weighted_sum(sampler, &stencil);
+    return stencil_sum(&sampler->of, &stencil);
 }
 
 /* ---- nearest ----------------------------------------------------------------------------- */
@@ -312,17 +192,17 @@ static struct node *bicubic(const struct sampler *sampler)
 /* A place that is half-way between inputs: along which dimensions, and the inputs on either side. */
 struct ties {
     int open; /* bits: dimensions */
-    int64_t side[MOST_DIMS][2];
+    int64_t side[STENCIL_MOST_DIMS][2];
 };
 
 static void ties_find(struct ties *out, const struct sampler *sampler, int64_t *const *index,
                       struct node *const *at, size_t i)
 {
     out->open = 0;
-    for (int d = 0; d < sampler->dims; d++) {
+    for (int d = 0; d < sampler->of.dims; d++) {
         double place = at[d]->value[i], half = place - floor(place) - 0.5;
         out->side[d][0] = out->side[d][1] = index[d][i];
-        if (!(fabs(half) <= place_width(sampler, sampler->size[d]))) continue;
+        if (!(fabs(half) <= place_width(sampler, sampler->of.size[d]))) continue;
         out->side[d][1] = (int64_t)(2 * floor(place) + 1) - index[d][i];
         out->open |= 1 << d;
     }
@@ -333,9 +213,9 @@ static int64_t ties_choose(const struct ties *ties, const struct sampler *sample
                            size_t i, int choice)
 {
     int64_t flat = 0;
-    for (int d = 0; d < sampler->dims; d++) {
+    for (int d = 0; d < sampler->of.dims; d++) {
         int64_t k = index[d][i] = ties->side[d][choice >> d & 1];
-        flat = flat < 0 || k < 0 || k >= sampler->size[d] ? -1 : flat * sampler->size[d] + k;
+        flat = flat < 0 || k < 0 || k >= sampler->of.size[d] ? -1 : flat * sampler->of.size[d] + k;
     }
     return flat;
 }
@@ -343,22 +223,22 @@ static int64_t ties_choose(const struct ties *ties, const struct sampler *sample
 /* The device's result where it has the value of another input that is as near. Returns whether there is one. */
 static bool settle_nearest(const struct sampler *sampler, int64_t **index, struct node *const *at)
 {
-    size_t n = sampler->batch * sampler->channels * sampler->points, plane = 1;
+    size_t n = sampler->of.batch * sampler->of.channels * sampler->of.points, plane = 1;
     struct node *device = call_device_numbers(sampler->call, 0, n);
     if (!device) return false;
-    const double *theirs = node_values(sampler->tape, device);
-    const double *x = node_values(sampler->tape, sampler->x);
-    if (tape_failed(sampler->tape)) return false;
-    for (int d = 0; d < sampler->dims; d++) plane *= (size_t)sampler->size[d];
-    for (size_t i = 0; i < sampler->batch * sampler->points; i++) {
+    const double *theirs = node_values(sampler->of.tape, device);
+    const double *x = node_values(sampler->of.tape, sampler->of.x);
+    if (tape_failed(sampler->of.tape)) return false;
+    for (int d = 0; d < sampler->of.dims; d++) plane *= (size_t)sampler->of.size[d];
+    for (size_t i = 0; i < sampler->of.batch * sampler->of.points; i++) {
         struct ties ties;
-        size_t first = i / sampler->points * sampler->channels, p = i % sampler->points;
+        size_t first = i / sampler->of.points * sampler->of.channels, p = i % sampler->of.points;
         ties_find(&ties, sampler, index, at, i);
-        for (int choice = 0; ties.open && choice < 1 << sampler->dims; choice++) {
+        for (int choice = 0; ties.open && choice < 1 << sampler->of.dims; choice++) {
             if (choice & ~ties.open) continue;
             int64_t flat = ties_choose(&ties, sampler, index, i, choice);
             double have = flat < 0 ? 0 : x[first * plane + (size_t)flat];
-            if (have == theirs[first * sampler->points + p]) break; /* channel 0 agrees */
+            if (have == theirs[first * sampler->of.points + p]) break; /* channel 0 agrees */
             (void)ties_choose(&ties, sampler, index, i, 0);
         }
     }
@@ -369,15 +249,15 @@ static bool settle_nearest(const struct sampler *sampler, int64_t **index, struc
 static struct node *open_nearest(const struct sampler *sampler, int64_t **index,
                                  struct node *const *at)
 {
-    struct tape *tape = sampler->tape;
+    struct tape *tape = sampler->of.tape;
     struct stencil stencil = { .taps = 2 };
     bool any = false;
-    for (int d = 0; d < sampler->dims; d++)
+    for (int d = 0; d < sampler->of.dims; d++)
         for (int k = 0; k < 2; k++) {
             struct node *weight = node_new_real(tape, DT_NONE, at[d]->rank, at[d]->shape);
             stencil.weight[d][k] = weight;
             stencil.index[d][k] = tape_allocate(tape, at[d]->n, sizeof(int64_t));
-            if (!node_need_errors(tape, weight) || tape_failed(tape)) return sampler->x;
+            if (!node_need_errors(tape, weight) || tape_failed(tape)) return sampler->of.x;
             for (size_t i = 0; i < at[d]->n; i++) {
                 struct ties ties;
                 ties_find(&ties, sampler, index, at, i);
@@ -388,32 +268,33 @@ static struct node *open_nearest(const struct sampler *sampler, int64_t **index,
                 stencil.index[d][k][i] = ties.side[d][k];
             }
         }
-    return any ? weighted_sum(sampler, &stencil) : gathered(sampler, index);
+    return any ? stencil_sum(&sampler->of, &stencil) : stencil_gathered(&sampler->of, index);
 }
 
 static struct node *nearest(const struct sampler *sampler)
 {
-    struct tape *tape = sampler->tape;
-    struct node *at[MOST_DIMS], *zero = NULL;
-    int64_t *index[MOST_DIMS];
-    for (int d = 0; d < sampler->dims; d++) {
+    struct tape *tape = sampler->of.tape;
+    struct node *at[STENCIL_MOST_DIMS], *zero = NULL;
+    int64_t *index[STENCIL_MOST_DIMS];
+    for (int d = 0; d < sampler->of.dims; d++) {
         at[d] = places(sampler, d);
         index[d] = tape_allocate(tape, at[d]->n, sizeof(int64_t));
         double *unclipped = tape_allocate(tape, at[d]->n, sizeof *unclipped);
-        if (tape_failed(tape)) return sampler->x;
-        at[d] = padded_places(sampler, at[d], sampler->size[d], unclipped);
+        if (tape_failed(tape)) return sampler->of.x;
+        at[d] = padded_places(sampler, at[d], sampler->of.size[d], unclipped);
         const double *value = node_values(tape, at[d]);
-        if (tape_failed(tape)) return sampler->x;
-        for (size_t i = 0; i < at[d]->n; i++) index[d][i] = to_index(nearbyint(value[i]));
+        if (tape_failed(tape)) return sampler->of.x;
+        for (size_t i = 0; i < at[d]->n; i++) index[d][i] = stencil_index(nearbyint(value[i]));
         struct node *none = node_scale(tape, places(sampler, d), 0);
         zero = zero ? node_add(tape, zero, none) : none;
     }
     bool settled = settle_nearest(sampler, index, at);
     struct node *y = tape_is_model(tape) && !settled ? open_nearest(sampler, index, at)
-                                                     : gathered(sampler, index);
+                                                     : stencil_gathered(&sampler->of, index);
     /* The grid's gradient is zero, not absent. */
     return sampler->grid->tracked
-               ? node_straight_through(tape, y, node_add(tape, y, over_channels(sampler, zero)))
+               ? node_straight_through(tape, y,
+                                       node_add(tape, y, stencil_over_channels(&sampler->of, zero)))
                : y;
 }
 
@@ -422,31 +303,30 @@ static struct node *nearest(const struct sampler *sampler)
 static bool open_sampler(struct sampler *sampler, struct call *call)
 {
     *sampler = (struct sampler){ .call = call,
-                                 .tape = call->tape,
-                                 .x = call_tensor(call, "input"),
-                                 .grid = call_tensor(call, "grid") };
-    const struct node *x = sampler->x, *grid = sampler->grid;
+                                 .grid = call_tensor(call, "grid"),
+                                 .of = { call->tape, .x = call_tensor(call, "input") } };
+    const struct node *x = sampler->of.x, *grid = sampler->grid;
     if (tape_failed(call->tape)) return false;
-    sampler->dims = x->rank - 2;
+    sampler->of.dims = x->rank - 2;
     sampler->align = call_bool(call, "align_corners");
     if (!call_require(call,
-                      sampler->dims >= 2 && sampler->dims <= MOST_DIMS && grid->rank == x->rank &&
-                          grid->shape[0] == x->shape[0] &&
-                          grid->shape[grid->rank - 1] == sampler->dims && !x->integer &&
+                      sampler->of.dims >= 2 && sampler->of.dims <= STENCIL_MOST_DIMS &&
+                          grid->rank == x->rank && grid->shape[0] == x->shape[0] &&
+                          grid->shape[grid->rank - 1] == sampler->of.dims && !x->integer &&
                           !grid->integer,
                       "input and grid do not fit each other"))
         return false;
-    sampler->rank = x->rank;
-    sampler->batch = (size_t)x->shape[0];
-    sampler->channels = (size_t)x->shape[1];
-    sampler->points = 1;
-    sampler->shape[0] = x->shape[0];
-    sampler->shape[1] = x->shape[1];
-    for (int d = 0; d < sampler->dims; d++) {
-        sampler->size[d] = x->shape[d + 2];
-        sampler->shape[d + 2] = grid->shape[d + 1];
-        sampler->points *= (size_t)grid->shape[d + 1];
-        if (!sampler->size[d]) call_fail(call, "an empty input cannot be sampled");
+    sampler->of.rank = x->rank;
+    sampler->of.batch = (size_t)x->shape[0];
+    sampler->of.channels = (size_t)x->shape[1];
+    sampler->of.points = 1;
+    sampler->of.shape[0] = x->shape[0];
+    sampler->of.shape[1] = x->shape[1];
+    for (int d = 0; d < sampler->of.dims; d++) {
+        sampler->of.size[d] = x->shape[d + 2];
+        sampler->of.shape[d + 2] = grid->shape[d + 1];
+        sampler->of.points *= (size_t)grid->shape[d + 1];
+        if (!sampler->of.size[d]) call_fail(call, "an empty input cannot be sampled");
     }
     return !tape_failed(call->tape);
 }
@@ -472,13 +352,13 @@ static void grid_sample(struct call *call)
     if (!open_sampler(&sampler, call)) return;
     sampler.mode = (enum grid_mode)choice(call, call->op->text, mode_names);
     sampler.padding = (enum grid_padding)choice(call, "padding_mode", padding_names);
-    if (!call_require(call, sampler.mode != GRID_BICUBIC || sampler.dims == 2,
+    if (!call_require(call, sampler.mode != GRID_BICUBIC || sampler.of.dims == 2,
                       "bicubic sampling is for 2 spatial dimensions"))
         return;
     struct node *y = sampler.mode == GRID_BILINEAR  ? bilinear(&sampler)
                      : sampler.mode == GRID_NEAREST ? nearest(&sampler)
                                                     : bicubic(&sampler);
-    call_return_typed(call, y, sampler.x->dtype);
+    call_return_typed(call, y, sampler.of.x->dtype);
 }
 
 static void grid_sample_backward(struct call *call)
@@ -502,8 +382,8 @@ static void affine_grid(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *theta = call_tensor(call, "theta");
-    int64_t size[MOST_DIMS + 2], spatial[MOST_DIMS + 1];
-    int dims = call_ints(call, "size", size, MOST_DIMS + 2) - 2;
+    int64_t size[STENCIL_MOST_DIMS + 2], spatial[STENCIL_MOST_DIMS + 1];
+    int dims = call_ints(call, "size", size, STENCIL_MOST_DIMS + 2) - 2;
     bool align = call_bool(call, "align_corners");
 
     if (!call_require(call,
@@ -521,9 +401,9 @@ static void affine_grid(struct call *call)
             return;
     }
     spatial[dims] = 1;
-    struct node *columns[MOST_DIMS + 1];
+    struct node *columns[STENCIL_MOST_DIMS + 1];
     for (int k = 0; k < dims; k++) { /* x, y, z: the last spatial dimension first */
-        int64_t own[MOST_DIMS + 1] = { 1, 1, 1, 1 };
+        int64_t own[STENCIL_MOST_DIMS + 1] = { 1, 1, 1, 1 };
         own[dims - 1 - k] = spatial[dims - 1 - k];
         struct node *base =
             node_reshape(tape, base_places(tape, spatial[dims - 1 - k], align), dims + 1, own);
@@ -533,7 +413,7 @@ static void affine_grid(struct call *call)
     struct node *base = node_concatenate(tape, columns, dims + 1, dims);
     base = node_reshape(tape, base, 3, (int64_t[]){ 1, points, dims + 1 });
     struct node *grid = node_matmul(tape, base, false, theta, true);
-    int64_t shape[MOST_DIMS + 2] = { size[0] };
+    int64_t shape[STENCIL_MOST_DIMS + 2] = { size[0] };
     memcpy(shape + 1, spatial, (size_t)dims * sizeof *shape);
     shape[dims + 1] = dims;
     call_return_typed(call, node_reshape(tape, grid, dims + 2, shape), theta->dtype);

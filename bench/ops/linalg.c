@@ -12,7 +12,9 @@
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/complex_embedding.h"
 #include "bench/primitives/complex_functions.h"
+#include "bench/primitives/complex_matrix.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/cotangent.h"
@@ -27,26 +29,6 @@
 #include "bench/tape/broadcast.h"
 #include "bench/tape/promotion.h"
 
-/* f of a complex batch, by that of the real blocks [[re, -im], [im, re]]: for analytic f of matrices. */
-static struct node *by_blocks(struct tape *tape, struct node *a,
-                              struct node *(*f)(struct tape *, struct node *))
-{
-    if (!a->imaginary) return f(tape, a);
-    int64_t rows = a->shape[1], columns = a->shape[2];
-    struct node *re = node_real_part(tape, a), *im = node_imaginary_part(tape, a);
-    struct node *top = node_concatenate(tape, (struct node *[]){ re, node_negate(tape, im) }, 2, 2);
-    struct node *bottom = node_concatenate(tape, (struct node *[]){ im, re }, 2, 2);
-    struct node *y = f(tape, node_concatenate(tape, (struct node *[]){ top, bottom }, 2, 1));
-    struct node *left = node_slice(tape, y, 2, 0, rows, 1);
-    return node_complex(tape, node_slice(tape, left, 1, 0, columns, 1),
-                        node_slice(tape, left, 1, columns, columns, 1));
-}
-
-static struct node *inverse_of(struct tape *tape, struct node *a)
-{
-    return by_blocks(tape, a, node_inverse);
-}
-
 static void return_info(struct call *call, const struct node *like)
 {
     call_return(call, node_integer_constant(call->tape, DT_I32, 0, like->rank - 2, like->shape));
@@ -57,18 +39,44 @@ static void inverse(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     call_return_typed(
-        call, with_leading_of(call->tape, inverse_of(call->tape, call_matrices(call, x)), x),
+        call, with_leading_of(call->tape, node_inverse(call->tape, call_matrices(call, x)), x),
         x->dtype);
     if (call->op->detail) return_info(call, x);
+}
+
+/* PyTorch's gradient L^-H X L^-1 with P = L^H G, X half of its lower triangle and of the adjoint of what is below the diagonal. The
+ * imaginary parts of P's diagonal, which would be 0 if L's diagonal were known to be real, are in it. */
+static void cholesky_gradient(struct tape *tape, struct node *node, struct node *cotangent,
+                              const void *parameters)
+{
+    (void)parameters;
+    struct node *l = node_of_stacked_parts(tape, node), *inverse = node_inverse(tape, l);
+    struct node *g = node_of_stacked_parts(tape, cotangent);
+    struct node *p = node_matmul(tape, adjoint_of(tape, l), false, g, false);
+    struct node *x = node_add(tape, node_triangle(tape, p, -1, 0),
+                              adjoint_of(tape, node_triangle(tape, p, -1, -1)));
+    x = node_matmul(tape, adjoint_of(tape, inverse), false, node_scale(tape, x, 0.5), false);
+    tape_accumulate(tape, node->inputs[1],
+                    node_stacked_parts(tape, node_matmul(tape, x, false, inverse, false)));
+}
+
+/* Imaginary parts of the diagonal are not read. */
+static struct node *complex_cholesky(struct tape *tape, struct node *a)
+{
+    struct node *whole = node_detach(tape, hermitian_of_triangle(tape, a, false));
+    struct node *l = node_stacked_parts(tape, node_cholesky(tape, whole));
+    struct node *given = node_stacked_parts(tape, a);
+    return node_of_stacked_parts(tape,
+                                 node_stated_gradient(tape, l, 1, &given, cholesky_gradient, NULL));
 }
 
 static void cholesky(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    call_refuse_complex(call, x);
-    struct node *l = node_cholesky(tape, call_matrices(call, x));
-    if (call_bool(call, "upper")) l = node_transpose(tape, l, 1, 2);
+    struct node *a = call_matrices(call, x);
+    struct node *l = a->imaginary ? complex_cholesky(tape, a) : node_cholesky(tape, a);
+    if (call_bool(call, "upper")) l = adjoint_of(tape, l);
     call_return_typed(call, with_leading_of(tape, l, x), x->dtype);
     if (call->op->detail) return_info(call, x);
 }
@@ -77,7 +85,7 @@ static void cholesky(struct call *call)
 static struct node *solution(struct call *call, struct node *a, struct node *b)
 {
     struct tape *tape = call->tape;
-    struct node *x = with_leading_of(tape, inverse_of(tape, call_matrices(call, a)), a);
+    struct node *x = with_leading_of(tape, node_inverse(tape, call_matrices(call, a)), a);
     bool vector = b->rank == 1 || (b->rank == a->rank - 1 &&
                                    !memcmp(b->shape, a->shape, (size_t)b->rank * sizeof *b->shape));
     if (!vector) return compose_matmul(tape, x, b);
@@ -97,7 +105,7 @@ static void return_solution(struct call *call, struct node *a, struct node *b)
         x = solution(call, a, b);
     } else {
         x = compose_matmul(tape, b,
-                           with_leading_of(tape, inverse_of(tape, call_matrices(call, a)), a));
+                           with_leading_of(tape, node_inverse(tape, call_matrices(call, a)), a));
     }
     call_return_typed(call, x, dtype_promote(a->dtype, b->dtype));
 }
@@ -109,36 +117,46 @@ static void solve(struct call *call)
     if (call->op->detail) return_info(call, a);
 }
 
-/* PyTorch's gradient of A = L L^T: (G + G^T) L with L as it was given, both triangles. */
+struct product_of_factor {
+    bool upper, complex_valued;
+};
+
+/* PyTorch's gradient of A = L L^H: (G + G^H) L with L as it was given, both triangles. */
 static void product_gradient(struct tape *tape, struct node *node, struct node *cotangent,
                              const void *parameters)
 {
-    struct node *l = node->inputs[1];
-    struct node *both = node_add(tape, cotangent, node_transpose(tape, cotangent, 1, 2));
-    bool upper = *(const bool *)parameters;
-    tape_accumulate(tape, l,
-                    upper ? node_matmul(tape, l, false, both, false)
-                          : node_matmul(tape, both, false, l, false));
+    const struct product_of_factor *product = parameters;
+    struct node *l = node->inputs[1], *g = cotangent;
+    if (product->complex_valued) {
+        l = node_of_stacked_parts(tape, l);
+        g = node_of_stacked_parts(tape, g);
+    }
+    struct node *both = node_add(tape, g, adjoint_of(tape, g));
+    struct node *flow = product->upper ? node_matmul(tape, l, false, both, false)
+                                       : node_matmul(tape, both, false, l, false);
+    tape_accumulate(tape, node->inputs[1], node_stacked_parts(tape, flow));
 }
 
-/* The matrix whose triangular factor is given: L L^T, or U^T U. Only the triangle is read. */
+/* The matrix whose triangular factor is given: L L^H, or U^H U. Only the triangle is read. */
 static struct node *factored(struct tape *tape, struct node *factor, bool upper)
 {
-    bool *parameters = tape_allocate(tape, 1, sizeof *parameters);
-    if (!parameters) return factor;
-    *parameters = upper;
-    struct node *t = node_triangle(tape, factor, upper ? 1 : -1, 0);
-    struct node *a = node_matmul(tape, t, upper, t, !upper);
-    return node_stated_gradient(tape, a, 1, &factor, product_gradient, parameters);
+    struct product_of_factor *product = tape_allocate(tape, 1, sizeof *product);
+    if (!product) return factor;
+    *product = (struct product_of_factor){ upper, factor->imaginary != NULL };
+    struct node *t = node_triangle(tape, factor, upper ? 1 : -1, 0), *turned = adjoint_of(tape, t);
+    struct node *a = node_stacked_parts(tape, upper ? node_matmul(tape, turned, false, t, false)
+                                                    : node_matmul(tape, t, false, turned, false));
+    struct node *l = node_stacked_parts(tape, factor);
+    a = node_stated_gradient(tape, a, 1, &l, product_gradient, product);
+    return product->complex_valued ? node_of_stacked_parts(tape, a) : a;
 }
 
-/* (L L^T)^-1 B: cholesky_solve(B, L); detail 1: cholesky_inverse(L). */
+/* (L L^H)^-1 B: cholesky_solve(B, L); detail 1: cholesky_inverse(L). */
 static void cholesky_solve(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *factor = call_tensor(call, call->op->detail ? "input" : "input2");
     bool upper = call_bool(call, "upper");
-    call_refuse_complex(call, factor);
     struct node *full = node_inverse(tape, factored(tape, call_matrices(call, factor), upper));
     full = with_leading_of(tape, full, factor);
     call_return_typed(
@@ -163,7 +181,7 @@ static void triangular_solve(struct call *call)
     struct node *b = call_tensor(call, "input"), *a = call_tensor(call, "A");
     struct node *t = triangle_read(call, call_matrices(call, a));
     if (call_bool(call, "transpose")) t = node_transpose(tape, t, 1, 2);
-    struct node *x = compose_matmul(tape, with_leading_of(tape, inverse_of(tape, t), a), b);
+    struct node *x = compose_matmul(tape, with_leading_of(tape, node_inverse(tape, t), a), b);
     call_return_typed(call, x, b->dtype);
     call_return(call, node_scale(tape, a, 1));
 }
@@ -174,7 +192,7 @@ static void solve_triangular(struct call *call)
     struct tape *tape = call->tape;
     struct node *a = call_tensor(call, "A"), *b = call_tensor(call, "B");
     struct node *t = triangle_read(call, call_matrices(call, a));
-    struct node *inverse = with_leading_of(tape, inverse_of(tape, t), a);
+    struct node *inverse = with_leading_of(tape, node_inverse(tape, t), a);
     call_return_typed(call,
                       call_bool(call, "left") ? compose_matmul(tape, inverse, b)
                                               : compose_matmul(tape, b, inverse),
@@ -184,34 +202,42 @@ static void solve_triangular(struct call *call)
 static void determinant(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input");
-    call_refuse_complex(call, x);
-    struct node *det = node_determinant(tape, call_matrices(call, x));
+    struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x);
+    struct node *det = a->imaginary ? node_complex_determinant(tape, a) : node_determinant(tape, a);
     det = node_reshape(tape, det, x->rank - 2, x->shape);
+    struct node *size = node_magnitude(tape, det);
     switch (call->op->detail) {
     case 0: call_return_typed(call, det, x->dtype); break;
-    case 1: call_return_typed(call, node_apply(tape, "log", det), x->dtype); break;
+    case 1: call_return_typed(call, node_function(tape, "log", det), x->dtype); break;
     default:
-        call_return_typed(call, node_apply(tape, "sign", node_detach(tape, det)), x->dtype);
-        call_return_typed(call, node_apply(tape, "log", node_apply(tape, "abs", det)), x->dtype);
+        call_return_typed(call,
+                          det->imaginary ? node_divide(tape, det, size)
+                                         : node_apply(tape, "sign", node_detach(tape, det)),
+                          x->dtype);
+        call_return_typed(call, node_apply(tape, "log", size), dtype_component(x->dtype));
     }
+}
+
+static struct node *factors_packed(struct call *call, struct node *x, struct node **pivots)
+{
+    struct node *a = call_matrices(call, x);
+    return a->imaginary ? node_complex_lu(call->tape, a, pivots) : node_lu(call->tape, a, pivots);
 }
 
 static void return_lu(struct call *call, struct node *x)
 {
-    struct node *pivots;
-    struct node *lu = node_lu(call->tape, call_matrices(call, x), &pivots);
+    struct node *pivots, *lu = factors_packed(call, x, &pivots);
     call_return_typed(call, with_leading_of(call->tape, lu, x), x->dtype);
     call_return(call, node_reshape(call->tape, pivots, x->rank - 1, x->shape));
 }
 
 /* aten's _linalg_det, _linalg_slogdet and _linalg_solve_ex also return the factors that they use. LAPACK
- * wants columns, so of a matrix whose rows lie in memory one after the other they are those of A^T. */
+ * wants columns, so of a real matrix whose rows lie in memory one after the other they are those of A^T. */
 static void return_factors_used(struct call *call, const char *name)
 {
     struct node *x = call_tensor(call, name);
     const struct value *value = call_value(call, name);
-    bool by_rows = value->kind == VALUE_TENSOR && value->tensor.tensor &&
+    bool by_rows = value->kind == VALUE_TENSOR && value->tensor.tensor && !x->imaginary &&
                    tensor_is_dense(value->tensor.tensor);
     if (!call_require(call, x->rank >= 2, "a matrix is needed")) return;
     return_lu(call, by_rows ? node_transpose(call->tape, x, x->rank - 2, x->rank - 1) : x);
@@ -226,7 +252,6 @@ static void determinant_and_factors(struct call *call)
 static void solution_and_factors(struct call *call)
 {
     struct node *a = call_tensor(call, "A");
-    call_refuse_complex(call, a);
     return_solution(call, a, call_tensor(call, "B"));
     return_factors_used(call, "A");
     return_info(call, a);
@@ -238,7 +263,7 @@ static void matrix_power(struct call *call)
     struct node *x = call_tensor(call, "input"), *base = call_matrices(call, x);
     int64_t n = call_int(call, "n");
     if (!call_require(call, base->shape[1] == base->shape[2], "a square matrix is needed")) return;
-    if (n < 0) base = inverse_of(tape, base);
+    if (n < 0) base = node_inverse(tape, base);
     struct node *result = NULL;
     for (uint64_t k = n < 0 ? -(uint64_t)n : (uint64_t)n; k; k >>= 1) {
         if (k & 1) result = result ? node_matmul(tape, result, false, base, false) : base;
@@ -257,15 +282,13 @@ static void matrix_exponential(struct call *call)
     struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x);
     if (tape_failed(tape)) return;
     bool numbers = !a->imaginary && a->shape[1] == 1 && a->shape[2] == 1;
-    struct node *y = numbers ? node_apply(tape, "exp", a)
-                             : by_blocks(tape, a, node_matrix_exponential);
+    struct node *y = numbers ? node_apply(tape, "exp", a) : node_matrix_exponential(tape, a);
     call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
 }
 
 static void lu_factor(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    call_refuse_complex(call, x);
     return_lu(call, x);
     if (call->op->detail || (call->op->text && call_bool(call, call->op->text)))
         return_info(call, x);
@@ -332,7 +355,6 @@ static void lu_unpack(struct call *call)
 {
     struct node *x = call_tensor(call, "LU_data"), *pivots = call_tensor(call, "LU_pivots");
     bool data = call_bool(call, "unpack_data"), swaps = call_bool(call, "unpack_pivots");
-    call_refuse_complex(call, x);
     struct node *lu = call_matrices(call, x), *p = lu;
     if (tape_failed(call->tape)) return;
     if (swaps) {
@@ -350,11 +372,10 @@ static void lu_unpack(struct call *call)
 static void lu(struct call *call)
 {
     struct node *x = call_tensor(call, "A"), *pivots;
-    call_refuse_complex(call, x);
     if (!call_require(call, call_bool(call, "pivot"),
                       "factors without pivots are not in the catalogue"))
         return;
-    struct node *lu = node_lu(call->tape, call_matrices(call, x), &pivots);
+    struct node *lu = factors_packed(call, x, &pivots);
     if (tape_failed(call->tape)) return;
     const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
     if (!order) return;
@@ -364,14 +385,13 @@ static void lu(struct call *call)
     return_part(call, factors.upper, x, true);
 }
 
-/* X of A X = B, X A = B or A^T X = B, A by its factors: its inverse is U^-1 L^-1 P^T. text: the factors'
+/* X of A X = B, X A = B or A^H X = B, A by its factors: its inverse is U^-1 L^-1 P^T. text: the factors'
  * name. */
 static void lu_solve(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, call->op->text), *b = call_tensor(call, "B");
     struct node *pivots = call_tensor(call, "pivots");
-    call_refuse_complex(call, x);
     struct node *lu = call_matrices(call, x);
     if (tape_failed(tape)) return;
     const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
@@ -382,8 +402,7 @@ static void lu_solve(struct call *call)
                                        node_inverse(tape, factors.lower), false);
     inverse = with_leading_of(tape, node_matmul(tape, inverse, false, p, true), x);
     if (tape_failed(tape)) return;
-    if (call_bool(call, "adjoint"))
-        inverse = node_transpose(tape, inverse, inverse->rank - 2, inverse->rank - 1);
+    if (call_bool(call, "adjoint")) inverse = adjoint_of(tape, inverse);
     call_return_typed(call,
                       call_bool(call, "left") ? compose_matmul(tape, inverse, b)
                                               : compose_matmul(tape, b, inverse),
@@ -395,10 +414,9 @@ static void refuse_truncation(struct call *call, const struct node *x, struct no
 {
     static const char *const names[] = { "rcond", "rtol", "atol" };
     for (int k = 0; k < 3 && !tape_failed(call->tape); k++) {
-        if (call_is_none(call, names[k]) || a->imaginary) continue;
+        if (call_is_none(call, names[k])) continue;
         double limit = call_real(call, names[k]);
-        const struct node *s =
-            node_singular_values(call->tape, node_detach(call->tape, node_to_real(call->tape, a)));
+        const struct node *s = node_singular_values(call->tape, node_detach(call->tape, a));
         if (tape_failed(call->tape) || !s->n) return;
         size_t count = (size_t)s->shape[1];
         for (size_t b = 0; b < s->n; b += count) {
@@ -410,13 +428,6 @@ static void refuse_truncation(struct call *call, const struct node *x, struct no
     }
 }
 
-/* What the lower triangle of a batch says of symmetric matrices. */
-static struct node *symmetric_of_lower(struct tape *tape, struct node *a)
-{
-    struct node *below = node_triangle(tape, a, -1, -1);
-    return node_add(tape, node_triangle(tape, a, -1, 0), node_transpose(tape, below, 1, 2));
-}
-
 /* PyTorch's gradient of a Hermitian pinv is that of eigenvalues and eigenvectors, and is not symmetric. */
 static void refuse_gradient(struct tape *tape, struct node *node, struct node *cotangent,
                             const void *parameters)
@@ -425,40 +436,43 @@ static void refuse_gradient(struct tape *tape, struct node *node, struct node *c
     tape_fail(tape, STATUS_SKIP, "the gradient of pinv with hermitian is not in the catalogue");
 }
 
-/* Moore-Penrose inverse of a matrix of full rank: (A^T A)^-1 A^T or A^T (A A^T)^-1. */
+/* Moore-Penrose inverse of a matrix of full rank: (A^H A)^-1 A^H or A^H (A A^H)^-1. */
 static void pseudo_inverse(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x), *y;
     if (call_bool(call, "hermitian")) { /* only the lower triangle is read */
-        call_refuse_complex(call, x);
-        struct node *whole = node_detach(tape, symmetric_of_lower(tape, a));
-        a = node_stated_gradient(tape, whole, 1, &a, refuse_gradient, NULL);
+        struct node *whole = node_detach(tape, hermitian_of_triangle(tape, a, false)), *given;
+        given = node_stacked_parts(tape, a);
+        bool complex_valued = whole->imaginary;
+        a = node_stated_gradient(tape, node_stacked_parts(tape, whole), 1, &given, refuse_gradient,
+                                 NULL);
+        if (complex_valued) a = node_of_stacked_parts(tape, a);
     }
     refuse_truncation(call, x, a);
-    if (a->shape[1] != a->shape[2]) call_refuse_complex(call, x);
+    struct node *adjoint = adjoint_of(tape, a);
+    if (tape_failed(tape)) return;
     if (a->shape[1] == a->shape[2]) {
-        y = inverse_of(tape, a);
+        y = node_inverse(tape, a);
     } else if (a->shape[1] > a->shape[2]) {
-        y = node_matmul(tape, node_inverse(tape, node_matmul(tape, a, true, a, false)), false, a,
-                        true);
+        struct node *square = node_matmul(tape, adjoint, false, a, false);
+        y = node_matmul(tape, node_inverse(tape, square), false, adjoint, false);
     } else {
-        y = node_matmul(tape, a, true, node_inverse(tape, node_matmul(tape, a, false, a, true)),
-                        false);
+        struct node *square = node_matmul(tape, a, false, adjoint, false);
+        y = node_matmul(tape, adjoint, false, node_inverse(tape, square), false);
     }
     call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
 }
 
 static struct node *singular_values(struct call *call, struct node *x)
 {
-    call_refuse_complex(call, x);
     return with_leading_of(call->tape, node_singular_values(call->tape, call_matrices(call, x)), x);
 }
 
 static void svdvals(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    call_return_typed(call, singular_values(call, x), x->dtype);
+    call_return_typed(call, singular_values(call, x), dtype_component(x->dtype));
 }
 
 static void nuclear_norm(struct call *call)
@@ -472,7 +486,7 @@ static void nuclear_norm(struct call *call)
         shape[x->rank - 2] = shape[x->rank - 1] = 1;
         y = node_reshape(call->tape, y, x->rank, shape);
     }
-    call_return_typed(call, y, x->dtype);
+    call_return_typed(call, y, dtype_component(x->dtype));
 }
 
 /* The limit of singular values that count, as a share of the largest and absolute. */
@@ -525,8 +539,7 @@ static void matrix_rank(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x);
-    call_refuse_complex(call, x);
-    if (call_bool(call, "hermitian")) a = symmetric_of_lower(tape, a);
+    if (call_bool(call, "hermitian")) a = hermitian_of_triangle(tape, a, false);
     struct node *s = with_leading_of(tape, node_singular_values(tape, a), x);
     if (tape_failed(tape)) return;
     const int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1];
@@ -554,7 +567,6 @@ static void condition(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     const struct value *p = call_value(call, "p");
-    call_refuse_complex(call, x);
     if (!call_require(call, x->rank >= 2, "a matrix is needed")) return;
     if (!call_require(call,
                       p->kind == VALUE_NONE || p->kind == VALUE_STRING || p->kind == VALUE_INT ||
@@ -562,12 +574,12 @@ static void condition(struct call *call)
                       "a norm has a name or a number"))
         return;
     if (!is_spectral(p)) {
-        struct node *inverse = with_leading_of(tape, inverse_of(tape, call_matrices(call, x)), x);
+        struct node *inverse = with_leading_of(tape, node_inverse(tape, call_matrices(call, x)), x);
         if (tape_failed(tape)) return;
         int row = x->rank - 2, column = x->rank - 1;
         struct node *norms[2] = { matrix_norm_of(call, x, p, row, column, false),
                                   matrix_norm_of(call, inverse, p, row, column, false) };
-        call_return_typed(call, node_multiply(tape, norms[0], norms[1]), x->dtype);
+        call_return_typed(call, node_multiply(tape, norms[0], norms[1]), dtype_component(x->dtype));
         return;
     }
     struct node *s = singular_values(call, x);
@@ -577,7 +589,8 @@ static void condition(struct call *call)
                 *last = node_slice(tape, s, s->rank - 1, k - 1, 1, 1);
     bool inverted = p->kind != VALUE_NONE && call_real(call, "p") < 0;
     struct node *ratio = inverted ? node_divide(tape, last, first) : node_divide(tape, first, last);
-    call_return_typed(call, node_reshape(tape, ratio, s->rank - 1, s->shape), x->dtype);
+    call_return_typed(call, node_reshape(tape, ratio, s->rank - 1, s->shape),
+                      dtype_component(x->dtype));
 }
 
 /* a x b along dim, or the first dimension of extent 3: the cyclic products of shifted copies. */
@@ -636,9 +649,27 @@ static void tensor_solve(struct call *call)
     for (int d = 0; d < a->rank; d++)
         if (!(behind >> d & 1)) order[at++] = d;
     if (moved) a = node_permute(tape, a, order);
-    struct node *x = node_matmul(tape, inverse_of(tape, node_reshape(tape, a, 3, square)), false,
+    struct node *x = node_matmul(tape, node_inverse(tape, node_reshape(tape, a, 3, square)), false,
                                  node_reshape(tape, b, 3, column), false);
     call_return_typed(call, node_reshape(tape, x, a->rank - lead, a->shape + lead), a->dtype);
+}
+
+/* The inverse of a tensor as a linear map from its last dimensions to its first `ind`. */
+static void tensor_inverse(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_tensor(call, "A");
+    int64_t ind = call_int(call, "ind"), rows = 1, shape[TENSOR_MAX_RANK];
+    if (!call_require(call, ind > 0 && ind < a->rank, "ind %lld of %d dimensions", (long long)ind,
+                      a->rank))
+        return;
+    int lead = (int)ind, behind = a->rank - lead;
+    for (int d = 0; d < lead; d++) rows *= a->shape[d];
+    if (!call_require(call, (size_t)(rows * rows) == a->n, "a square matrix is needed")) return;
+    memcpy(shape, a->shape + lead, (size_t)behind * sizeof *shape);
+    memcpy(shape + behind, a->shape, (size_t)lead * sizeof *shape);
+    struct node *x = node_inverse(tape, node_reshape(tape, a, 3, (int64_t[]){ 1, rows, rows }));
+    call_return_typed(call, node_reshape(tape, x, a->rank, shape), a->dtype);
 }
 
 /* Covariance of variables in rows (detail 1: correlation coefficients). */
@@ -674,10 +705,10 @@ static void covariance(struct call *call)
     struct node *other = node_transpose(tape, weights ? node_multiply(tape, d, weights) : d, 0, 1);
     struct node *c = compose_matmul(tape, d, node_conjugate(tape, other));
     c = node_divide(tape, c, norm);
-    if (call->op->detail) call_refuse_complex(call, x);
     if (call->op->detail) {
         int64_t n = rows[0], stride[1] = { n + 1 }, count[1] = { n }, column[2] = { n, 1 };
-        struct node *deviation = node_apply(tape, "sqrt", node_view(tape, c, 1, count, stride, 0));
+        struct node *own = node_real_part(tape, node_view(tape, c, 1, count, stride, 0));
+        struct node *deviation = node_apply(tape, "sqrt", own);
         c = node_divide(tape, node_divide(tape, c, node_reshape(tape, deviation, 2, column)),
                         deviation);
     }
@@ -694,10 +725,11 @@ const struct op ops_linalg[] = {
     { "cholesky_solve", TORCH | TENSOR, "(Tensor input, Tensor input2, bool upper=False)", cholesky_solve, 0, 0, NULL },
     { "cholesky_inverse", TORCH | TENSOR, "(Tensor input, bool upper=False)", cholesky_solve, 0, 1, NULL },
     { "triangular_solve", TORCH | TENSOR, "(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)", triangular_solve, 0, 0, NULL },
-    { "linalg.solve|solve", TORCH, "(Tensor A, Tensor B, *, bool left=True)", solve, 0, 0, NULL },
+    { "linalg.solve", TORCH, "(Tensor A, Tensor B, *, bool left=True)", solve, 0, 0, NULL },
     { "linalg.solve_ex|solve_ex", TORCH, "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", solve, 0, 1, NULL },
     { "linalg.solve_triangular|solve_triangular", TORCH, "(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False)", solve_triangular, 0, 0, NULL },
     { "linalg.tensorsolve|tensorsolve", TORCH, "(Tensor A, Tensor B, int[]? dims=None)", tensor_solve, 0, 0, NULL },
+    { "linalg.tensorinv|tensorinv", TORCH, "(Tensor A, int ind=2)", tensor_inverse, 0, 0, NULL },
     { "det|linalg.det", TORCH | TENSOR, "(Tensor input)", determinant, 0, 0, NULL },
     { "logdet", TORCH | TENSOR, "(Tensor input)", determinant, 0, 1, NULL },
     { "slogdet|linalg.slogdet", TORCH | TENSOR, "(Tensor input)", determinant, 0, 2, NULL },

@@ -1,7 +1,12 @@
 /* Leading dimensions folded into a batch, and back. */
 #include "bench/ops/matrices.h"
 
+#include "bench/primitives/binary.h"
+#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/matrix.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/view.h"
 
 struct node *call_matrices(struct call *call, struct node *x)
 {
@@ -22,11 +27,26 @@ struct node *with_leading_of(struct tape *tape, struct node *y, const struct nod
     return node_reshape(tape, y, rank, shape);
 }
 
-void call_refuse_complex(struct call *call, const struct node *x)
+/* One triangle and its mirror, the real parts or, with `sign` -1, the imaginary parts, whose diagonal is 0. */
+static struct node *mirrored(struct tape *tape, struct node *a, int side, double sign)
 {
-    if (!call_require(call, !x->imaginary, "%s of complex matrices is not in the catalogue",
-                      call->api_case->api))
-        return;
+    struct node *beside = node_triangle(tape, a, side, side);
+    return node_add(tape, sign < 0 ? beside : node_triangle(tape, a, side, 0),
+                    node_scale(tape, node_transpose(tape, beside, 1, 2), sign));
+}
+
+struct node *hermitian_of_triangle(struct tape *tape, struct node *a, bool upper)
+{
+    int side = upper ? 1 : -1;
+    if (!a->imaginary) return mirrored(tape, a, side, 1);
+    return node_complex(tape, mirrored(tape, node_real_part(tape, a), side, 1),
+                        mirrored(tape, node_imaginary_part(tape, a), side, -1));
+}
+
+struct node *adjoint_of(struct tape *tape, struct node *x)
+{
+    if (tape_failed(tape)) return tape_failure(tape);
+    return node_conjugate(tape, node_transpose(tape, x, x->rank - 2, x->rank - 1));
 }
 
 struct node *ones_on_diagonal(struct tape *tape, int64_t rows, int64_t columns)

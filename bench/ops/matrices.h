@@ -10,8 +10,11 @@ struct node *call_matrices(struct call *call, struct node *x);
 /* y (batch, ...) with the leading dimensions of `like` in place of the batch. */
 struct node *with_leading_of(struct tape *tape, struct node *y, const struct node *like);
 
-/* Factors, determinants and singular values of complex matrices are not computed. */
-void call_refuse_complex(struct call *call, const struct node *x);
+/* What one triangle of a batch of square matrices says of symmetric or Hermitian ones. */
+struct node *hermitian_of_triangle(struct tape *tape, struct node *a, bool upper);
+
+/* The conjugate transpose of the last two dimensions. */
+struct node *adjoint_of(struct tape *tape, struct node *x);
 
 /* Ones on the diagonal of (1, rows, columns). */
 struct node *ones_on_diagonal(struct tape *tape, int64_t rows, int64_t columns);

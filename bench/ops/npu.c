@@ -92,6 +92,35 @@ static void apply_adam(struct call *call)
     call_return_typed(call, v, state[2]->dtype);
 }
 
+/* Decoupled weight decay without a correction of the averages. The operator's two published kernels divide a gradient
+ * by its norm where that exceeds 1, or by its norm over the greatest one: what both do is followed. */
+static void bert_apply_adam(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *state[3], *grad = call_tensor(call, "grad");
+    if (!optimizer_state(call, state)) return;
+    double most = call_real(call, "max_grad_norm"), norm = call_real(call, "global_grad_norm");
+    int64_t mode = call_int(call, "adam_mode");
+    bool clips = most > 0 && norm > 1;
+    if (!call_require(call, mode == 0 || mode == 1, "adam_mode is 0 or 1") ||
+        !call_require(call, !(most > 0) || most == 1 || norm <= fmin(most, 1),
+                      "how far a gradient of norm %g is clipped to %g is not published", norm,
+                      most))
+        return;
+    if (clips) grad = node_scale(tape, grad, 1 / norm);
+    double lr = call_real(call, "lr");
+    double step = mode == 0 || call_is_none(call, "step_size") ? lr : call_real(call, "step_size");
+    struct node *m = blend(tape, state[1], grad, call_real(call, "beta1"));
+    struct node *v =
+        blend(tape, state[2], node_multiply(tape, grad, grad), call_real(call, "beta2"));
+    struct node *d = node_offset(tape, node_apply(tape, "sqrt", v), call_real(call, "epsilon"));
+    struct node *decayed = node_scale(tape, state[0], 1 - lr * call_real(call, "weight_decay"));
+    struct node *moved = node_scale(tape, node_divide(tape, m, d), step);
+    call_return_typed(call, node_subtract(tape, decayed, moved), state[0]->dtype);
+    call_return_typed(call, m, state[1]->dtype);
+    call_return_typed(call, v, state[2]->dtype);
+}
+
 /* ---- elementwise, norms -------------------------------------------------------------------- */
 
 /* x exp(0.851 (x - |x|)) / (1 + exp(-1.702 |x|)) = x sigmoid(1.702 x) */
@@ -205,6 +234,7 @@ static void matmul_backward(struct call *call)
 const struct op ops_npu[] = {
     { "npu_apply_adam_w", NPU, "(Scalar beta1_power, Scalar beta2_power, Scalar lr, Scalar weight_decay, Scalar beta1, Scalar beta2, Scalar epsilon, Tensor grad, Tensor? max_grad_norm=None, bool? amsgrad=False, bool? maximize=False, ...)", apply_adam_w, OP_NO_GRADIENT, 0, NULL },
     { "npu_apply_adam", NPU, "(Scalar beta1_power, Scalar beta2_power, Scalar lr, Scalar beta1, Scalar beta2, Scalar epsilon, Tensor grad, bool? use_locking=False, bool? use_nesterov=False, ...)", apply_adam, OP_NO_GRADIENT, 0, NULL },
+    { "npu_bert_apply_adam", NPU, "(Scalar lr, Scalar beta1, Scalar beta2, Scalar epsilon, Tensor grad, Scalar max_grad_norm, Scalar global_grad_norm, Scalar weight_decay, Scalar? step_size=None, int adam_mode=0, ...)", bert_apply_adam, OP_NO_GRADIENT, 0, NULL },
     { "npu_fast_gelu|fast_gelu", NPU, "(Tensor self)", fast_gelu, OP_ONE_NODE, 0, NULL },
     { "npu_mish", NPU, "(Tensor self)", mish, OP_ONE_NODE, 0, NULL },
     { "npu_layer_norm_eval", NPU, "(Tensor input, int[] normalized_shape, " AFFINE ", float eps=1e-05)", layer_norm_eval, OP_ONE_NODE, 0, NULL },

@@ -2,6 +2,8 @@
  * with a mask by mode, of packed sequences and of keys in pages; and the update of a result by another part of the keys.
  * By their documentation (op-plugin, docs/context and docs/zh; MindSpeed, docs/ops).
  */
+#include "bench/ops/npu_attention.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -22,12 +24,12 @@
 
 /* ---- masks ------------------------------------------------------------------------------------------------ */
 
-/* True (masked) where column - row > above or row - column > below. */
-static struct node *outside_band(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
-                                 int64_t below)
+struct node *outside_band(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
+                          int64_t below)
 {
     return node_not(tape, node_band(tape, rows, columns, above, below));
 }
+
 /* softmax over the last dimension of scores with masked entries left out; a row with nothing
  * left is 0, as the fused operators define it. */
 static struct node *masked_softmax(struct tape *tape, struct node *scores, struct node *mask)
@@ -87,17 +89,6 @@ static struct node *repeat_heads(struct tape *tape, struct node *x, int64_t head
 
 /* ---- one block of queries and keys -------------------------------------------------------------------------- */
 
-/* What a call of any of the operators asks for; the names of its arguments are its own. */
-struct attention {
-    double scale;
-    int64_t mode, before, after; /* sparse_mode and the window */
-    struct node *mask, *pse;     /* NULL without */
-    bool pse_first;              /* added before the product is scaled */
-    bool wants_mask;    /* without a mask mode and window count for nothing; else they make one */
-    int64_t prefix[64]; /* of each batch, for modes 5 and 6 */
-    int prefixes;
-};
-
 /* The mask of a block whose mode is known; NULL where nothing is masked. In modes 2 to 8 the given mask is a compressed
  * triangle that stands for those it is cut from (mode 5: the whole one). */
 static struct node *block_mask(struct call *call, const struct attention *a, int64_t mode,
@@ -132,14 +123,8 @@ static struct node *block_mask(struct call *call, const struct attention *a, int
     }
 }
 
-/* What a block returns: (B, N, S, D), and for each query the largest score and the sum of exponentials about it. */
-struct block {
-    struct node *y, *largest, *sum;
-};
-
-/* softmax of the scores of q (B, N, S, D), k and v (B, K, S', D), with statistics, or with the logarithm of the whole sum. */
-static struct block attend(struct call *call, const struct attention *a, struct node *q,
-                           struct node *k, struct node *v, struct node *mask, bool statistics)
+struct block attend(struct call *call, const struct attention *a, struct node *q, struct node *k,
+                    struct node *v, struct node *mask, bool statistics)
 {
     struct tape *tape = call->tape;
     struct block block = { q, q, q };
@@ -510,72 +495,6 @@ static void infer_attention(struct call *call)
     else call_return_none(call);
 }
 
-/* Latent attention over the keys whose blocks sparse_indices lists for each query, up to the first -1: the values are the
- * keys without their rope. Layout BSND; in mode 3 a query sees no later keys. */
-static void sparse_flash_attention(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
-                *v = call_tensor(call, "value"), *listed = call_tensor(call, "sparse_indices"),
-                *lengths = call_optional_tensor(call, "actual_seq_lengths_kv"),
-                *rows = call_optional_tensor(call, "actual_seq_lengths_query");
-    int64_t block = call_int(call, "sparse_block_size"), mode = call_int(call, "sparse_mode");
-    enum dtype dtype = q->dtype;
-    if (!call_require(call,
-                      call_is_none(call, "block_table") &&
-                          !strcmp(call_string(call, "layout_query"), "BSND") &&
-                          !strcmp(call_string(call, "layout_kv"), "BSND") &&
-                          !call_bool(call, "return_softmax_lse"),
-                      "keys in pages, packed sequences and statistics are not followed here") ||
-        !call_require(call,
-                      q->rank == 4 && k->rank == 4 && v->rank == 4 && listed->integer &&
-                          listed->rank == 4 && listed->shape[0] == q->shape[0] &&
-                          listed->shape[1] == q->shape[1] && listed->shape[2] == 1 &&
-                          k->shape[2] == 1 && block >= 1 && block <= INT32_MAX &&
-                          (mode == 0 || mode == 3) &&
-                          (!lengths || (lengths->integer && lengths->n == (size_t)q->shape[0])) &&
-                          q->shape[0] == k->shape[0],
-                      "queries, keys of one head and a list of blocks for each query are needed"))
-        return;
-    int64_t batches = q->shape[0], queries = q->shape[1], keys = k->shape[1],
-            most = listed->shape[3], shape[4] = { batches, 1, queries, keys };
-    for (size_t b = 0; rows && b < rows->n; b++)
-        if (!call_require(call, rows->integer && rows->integer[b] == queries,
-                          "shorter sequences of queries are not followed here"))
-            return;
-    struct node *mask = node_new_integer(tape, DT_BOOL, 4, shape);
-    if (tape_failed(tape)) return;
-    for (size_t i = 0; i < mask->n; i++) mask->integer[i] = 1;
-    for (int64_t r = 0; r < batches * queries; r++) {
-        int64_t length = lengths ? lengths->integer[r / queries] : keys,
-                last = mode == 3 ? length - queries + r % queries + 1 : length, seen = 0;
-        if (!call_require(call, length >= 0 && length <= keys, "%lld keys of %lld",
-                          (long long)length, (long long)keys))
-            return;
-        for (int64_t i = 0; i < most && listed->integer[r * most + i] != -1; i++) {
-            int64_t at = listed->integer[r * most + i];
-            if (!call_require(call, at >= 0 && at <= keys / block, "block %lld of %lld keys",
-                              (long long)at, (long long)keys))
-                return;
-            for (int64_t j = at * block; j < (at + 1) * block && j < last && j < length;
-                 j++, seen++) {
-                if (!call_require(call, mask->integer[r * keys + j], "block %lld is listed twice",
-                                  (long long)at))
-                    return;
-                mask->integer[r * keys + j] = 0;
-            }
-        }
-        if (!call_require(call, seen >= 1, "a query sees no key")) return;
-    }
-    q = with_rope(call, node_transpose(tape, q, 1, 2), "query_rope", "BSND", 0);
-    k = with_rope(call, node_transpose(tape, k, 1, 2), "key_rope", "BSND", 0);
-    struct attention a = { .scale = call_real(call, "scale_value") };
-    struct block y = attend(call, &a, q, k, node_transpose(tape, v, 1, 2), mask, false);
-    call_return_typed(call, from_bnsd(tape, y.y, "BSND"), dtype);
-    call_return_none(call);
-    call_return_none(call);
-}
-
 /* ---- blocks of keys chosen for blocks of queries ------------------------------------------------------------------ */
 
 /* Attention in layout BNSD, where block_sparse_mask (batch, heads, blocks of queries, blocks of keys) tells which blocks of
@@ -640,7 +559,6 @@ const struct op ops_npu_attention[] = {
     { "npu_fused_infer_attention_score", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? pse_shift=None, Tensor? atten_mask=None, int[]? actual_seq_lengths=None, int[]? actual_seq_lengths_kv=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? antiquant_scale=None, Tensor? key_antiquant_scale=None, Tensor? value_antiquant_scale=None, Tensor? block_table=None, Tensor? query_padding_size=None, Tensor? kv_padding_size=None, Tensor? key_shared_prefix=None, Tensor? value_shared_prefix=None, Tensor? query_rope=None, Tensor? key_rope=None, int num_heads=1, float scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, str input_layout='BSH', int num_key_value_heads=0, int sparse_mode=0, bool softmax_lse_flag=False, ...)", infer_attention, OP_NO_GRADIENT, 2, NULL },
     { "npu_fused_infer_attention_score_v2", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? query_rope=None, Tensor? key_rope=None, Tensor? pse_shift=None, Tensor? atten_mask=None, int[]? actual_seq_qlen=None, int[]? actual_seq_kvlen=None, Tensor? block_table=None, Tensor? dequant_scale_query=None, Tensor? dequant_scale_key=None, Tensor? dequant_scale_value=None, int num_query_heads=1, int num_key_value_heads=0, float softmax_scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, str input_layout='BSH', int sparse_mode=0, bool return_softmax_lse=False, ...)", infer_attention, OP_NO_GRADIENT, 3, NULL },
     { "npu_block_sparse_attention", NPU, "(Tensor query, Tensor key, Tensor value, Tensor block_sparse_mask, int[] block_shape, *, str q_input_layout='TND', str kv_input_layout='TND', int num_key_value_heads=1, float scale_value=0.0, int inner_precise=1, int[]? actual_seq_lengths=None, int[]? actual_seq_lengths_kv=None, int softmax_lse_flag=0)", block_sparse_attention, OP_NO_GRADIENT, 0, NULL },
-    { "npu_sparse_flash_attention", NPU, "(Tensor query, Tensor key, Tensor value, Tensor sparse_indices, float scale_value, *, Tensor? block_table=None, Tensor? actual_seq_lengths_query=None, Tensor? actual_seq_lengths_kv=None, Tensor? query_rope=None, Tensor? key_rope=None, int sparse_block_size=1, str layout_query='BSND', str layout_kv='BSND', int sparse_mode=3, int pre_tokens=9223372036854775807, int next_tokens=9223372036854775807, int attention_mode=0, bool return_softmax_lse=False)", sparse_flash_attention, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(npu_attention);

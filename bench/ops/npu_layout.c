@@ -10,6 +10,7 @@
 #include "bench/ops/indexing.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/settling.h"
+#include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/gather.h"
@@ -418,6 +419,46 @@ static void masked_fill_range(struct call *call)
         x->dtype);
 }
 
+/* ---- channels in groups of sixteen ------------------------------------------------------------------------------- */
+
+/* Channels first .. first + count - 1 of x (n, c, ...); those beyond the tensor, which fill up its last group, are 0. */
+static struct node *channels_from(struct call *call, struct node *x, int64_t first, int64_t count)
+{
+    int64_t shape[TENSOR_MAX_RANK],
+        have = x->shape[1] - first < count ? x->shape[1] - first : count;
+    struct node *parts[2] = { node_slice(call->tape, x, 1, first, have, 1) };
+    if (have == count) return parts[0];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[1] = count - have;
+    parts[1] = node_constant(call->tape, x->dtype, 0, x->rank, shape);
+    return node_concatenate(call->tape, parts, 2, 1);
+}
+
+/* 16 c1_len channels of the one from group offset1 on and of the other from group offset2 on, added: what torch_npu
+ * makes of a sum of slices. */
+static void stride_add(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x[2] = { call_tensor(call, "self"), call_tensor(call, "other") };
+    int64_t offset[2] = { call_int(call, "offset1"), call_int(call, "offset2") },
+            count = call_int(call, "c1_len");
+    for (int k = 0; k < 2; k++) {
+        bool fits = x[k]->rank >= 4 && x[k]->rank == x[0]->rank && !x[k]->integer &&
+                    !x[k]->imaginary && count >= 1 && count <= INT32_MAX;
+        for (int d = 0; fits && d < x[k]->rank; d++)
+            fits = d == 1 || x[k]->shape[d] == x[0]->shape[d];
+        if (!call_require(
+                call,
+                fits && offset[k] >= 0 && offset[k] < (x[k]->shape[1] + 15) / 16 &&
+                    offset[k] + count <= (x[k]->shape[1] + 15) / 16,
+                "tensors (n, c, ...) alike but for c, with the groups of channels that are "
+                "added, are needed"))
+            return;
+        x[k] = channels_from(call, x[k], 16 * offset[k], 16 * count);
+    }
+    call_return(call, node_add(tape, x[0], x[1]));
+}
+
 /* clang-format off */
 #define MASKS "int begin_mask=0, int end_mask=0, int ellipsis_mask=0, int new_axis_mask=0, int shrink_axis_mask=0"
 const struct op ops_npu_layout[] = {
@@ -433,6 +474,7 @@ const struct op ops_npu_layout[] = {
     { "npu_masked_fill_range", NPU, "(Tensor self, Tensor start, Tensor end, Tensor value, int axis=-1)", masked_fill_range, OP_NO_GRADIENT, 0, NULL },
     { "scatter_update", NPU, "(Tensor self, Tensor indices, Tensor updates, int axis)", scatter_update, OP_NO_GRADIENT, 0, NULL },
     { "npu_one_hot", NPU, "(Tensor self, int num_classes=-1, int depth=1, Scalar on_value=1, Scalar off_value=0)", one_hot, OP_NO_GRADIENT, 0, NULL },
+    { "npu_stride_add", NPU, "(Tensor self, Tensor other, Scalar offset1, Scalar offset2, Scalar c1_len)", stride_add, OP_NO_GRADIENT | OP_ADDS, 0, NULL },
     { "npu_max", NPU, "(Tensor self, int dim, bool keepdim=False)", extremum, OP_ONE_NODE, 1, NULL },
     { "npu_min", NPU, "(Tensor self, int dim, bool keepdim=False)", extremum, OP_ONE_NODE, -1, NULL },
     { "npu_sign_bits_pack", NPU, "(Tensor self, int size)", sign_bits_pack, OP_NO_GRADIENT, 0, NULL },

@@ -1,8 +1,8 @@
-/* Quantization to 8-bit floats with a power of two for each block (OCP Microscaling Formats, MX), and of groups of rows with
- * a scale of float32 for each block; by op-plugin's documentation (docs/zh).
+/* Quantization to floats of 8 or 4 bits with a power of two for each block (OCP Microscaling Formats, MX), and of groups of
+ * rows with a scale of float32 for each block; by op-plugin's documentation (docs/zh).
  *
  * A block with the largest magnitude a has the scale 2^e, stored as the byte e + 127 of the format e8m0:
- *     scale_alg 0   e = floor(log2 a) - the largest exponent of the dtype (8 of e4m3, 15 of e5m2)
+ *     scale_alg 0   e = floor(log2 a) - the largest exponent of the dtype (8 of e4m3, 15 of e5m2, 2 of e2m1, 0 of e1m2)
  *     scale_alg 1   e = ceil(log2(a / the largest number of the dtype)); below 2^-126 the next power of two is taken from
  *                   half of it on
  * and no smaller than -127, where a block of zeros lies. Division by a power of two is exact, so the elements are rounded
@@ -65,74 +65,146 @@ struct node *by_shared_scales(struct call *call, struct node *x, struct node *sc
 
 /* ---- scales of blocks ---------------------------------------------------------------------------------------- */
 
-/* The byte of the scale of a block whose largest magnitude is a. */
-static int64_t shared_byte(double a, enum dtype dtype, int64_t algorithm)
+/* The byte of the scale of a block whose largest magnitude is a; 0 of one with a < 0, that lies beyond the tensor. */
+static int64_t shared_byte(double a, const struct blocks *how)
 {
     int exponent;
-    if (a == 0) return 0;
-    if (algorithm == 0) {
+    if (a <= 0 && how->least <= 0) return 0;
+    if (how->algorithm == 0) {
         (void)frexp(a, &exponent);
-        exponent -= 1 + (dtype == DT_F8E4M3 ? 8 : 15);
+        exponent -= 1 + (how->four ? how->four->exponent : how->dtype == DT_F8E4M3 ? 8 : 15);
     } else {
-        double scale = a / dtype_info(dtype)->largest, part = frexp(scale, &exponent);
+        double scale = fmax(a, how->least) / dtype_info(how->dtype)->largest,
+               part = frexp(scale, &exponent);
         if (part == 0.5) exponent--;
         if (scale < 0x1p-126) exponent = scale > 0x1p-127 ? -126 : LEAST_EXPONENT;
     }
     return (exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT) + BIAS;
 }
 
-/* What blocks become: numbers of `dtype`, by scales of one of the two algorithms. */
-struct blocks {
-    enum dtype dtype;
-    int64_t algorithm;
+/* The largest magnitude of each block, and what a kernel may take it for. */
+struct largest {
+    double *own, *low, *high; /* negative: a block beyond the tensor */
+    const struct blocks *how;
 };
 
-/* The bytes of the blocks of x along `dim`, as by_shared_scales reads them, from the largest magnitudes of the blocks:
- * `block_of` says for each position along dim in which block it is, of `pairs` pairs. */
-static struct node *shared_bytes(struct call *call, struct node *x, int dim,
-                                 const struct blocks *how, const int64_t *block_of, int64_t pairs)
+static bool may_be_byte(void *context, size_t i, int64_t byte)
+{
+    const struct largest *most = context;
+    return most->own[i] >= 0 && byte >= shared_byte(most->low[i], most->how) &&
+           byte <= shared_byte(most->high[i], most->how);
+}
+
+/* Positions along a dimension, and the blocks that they are in. */
+struct axis {
+    int dim;
+    int64_t extent, inner, pairs;
+    const int64_t *block_of; /* each position of the dimension */
+};
+
+static struct axis axis_of(const struct node *x, int dim, const int64_t *block_of, int64_t pairs)
+{
+    struct axis axis = { dim, x->shape[dim], 1, pairs, block_of };
+    for (int d = dim + 1; d < x->rank; d++) axis.inner *= x->shape[d];
+    return axis;
+}
+
+/* Where the byte of the block of element i is. */
+static int64_t byte_place(const struct axis *axis, int64_t i)
+{
+    int64_t block = axis->block_of[i / axis->inner % axis->extent];
+    return ((i / axis->inner / axis->extent * axis->pairs + block / 2) * axis->inner +
+            i % axis->inner) *
+               2 +
+           block % 2;
+}
+
+static double least_magnitude(double low, double high)
+{
+    return low <= 0 && high >= 0 ? 0 : fmin(fabs(low), fabs(high));
+}
+
+/* The bytes of the blocks of x, as by_shared_scales reads them. */
+static struct node *shared_bytes(struct call *call, struct node *x, const struct axis *axis,
+                                 const struct blocks *how, const struct between *numbers,
+                                 size_t bytes_at)
 {
     struct tape *tape = call->tape;
     int64_t shape[TENSOR_MAX_RANK];
     memcpy(shape, x->shape, sizeof shape);
-    shape[dim] = pairs;
+    shape[axis->dim] = axis->pairs;
     shape[x->rank] = 2;
     struct node *bytes = node_new_integer(tape, DT_U8, x->rank + 1, shape);
-    const double *value = node_values(tape, x);
     if (tape_failed(tape)) return bytes;
-    double *largest = tape_allocate(tape, bytes->n, sizeof *largest);
-    int64_t inner = 1, extent = x->shape[dim];
-    if (!largest) return bytes;
-    for (size_t i = 0; i < bytes->n; i++) largest[i] = 0;
-    for (int d = dim + 1; d < x->rank; d++) inner *= x->shape[d];
+    struct largest most = { .how = how };
+    double **parts[3] = { &most.own, &most.low, &most.high };
+    for (int k = 0; k < 3; k++) {
+        if (!(*parts[k] = tape_allocate(tape, bytes->n, sizeof **parts[k]))) return bytes;
+        for (size_t i = 0; i < bytes->n; i++) (*parts[k])[i] = -1;
+    }
     for (int64_t i = 0; i < (int64_t)x->n; i++) {
-        int64_t block = block_of[i / inner % extent],
-                to = ((i / inner / extent * pairs + block / 2) * inner + i % inner) * 2 + block % 2;
-        if (!call_require(call, isfinite(value[i]), "a block with infinite numbers has no scale"))
+        int64_t to = byte_place(axis, i);
+        double low = numbers->low[i], high = numbers->high[i];
+        if (!call_require(call, isfinite(low) && isfinite(high),
+                          "a block with infinite numbers has no scale"))
             return bytes;
-        largest[to] = fmax(largest[to], fabs(value[i]));
+        most.own[to] = fmax(most.own[to], fabs(numbers->own[i]));
+        most.low[to] = fmax(most.low[to], least_magnitude(low, high));
+        most.high[to] = fmax(most.high[to], fmax(fabs(low), fabs(high)));
     }
     for (size_t i = 0; i < bytes->n; i++)
-        bytes->integer[i] = shared_byte(largest[i], how->dtype, how->algorithm);
-    return bytes;
+        bytes->integer[i] = most.own[i] < 0 ? 0 : shared_byte(most.own[i], how);
+    return call_settled_indices(call, bytes_at, bytes, may_be_byte, &most);
 }
 
 /* Return x by the powers of two of `bytes`, rounded to the dtype. */
-static void return_scaled(struct call *call, struct node *x, struct node *bytes, int dim,
-                          const struct blocks *how, const int64_t *block_of)
+static void return_scaled(struct call *call, struct node *x, const struct node *bytes,
+                          const struct axis *axis, const struct blocks *how,
+                          const struct between *numbers)
 {
     struct tape *tape = call->tape;
     struct quantizing exact = { 0, DT_NONE, NULL };
     struct node *factor = node_new_real(tape, DT_F32, x->rank, x->shape);
     if (tape_failed(tape)) return;
-    int64_t inner = 1, extent = x->shape[dim], pairs = bytes->shape[dim];
-    for (int d = dim + 1; d < x->rank; d++) inner *= x->shape[d];
-    for (int64_t i = 0; i < (int64_t)x->n; i++) {
-        int64_t block = block_of[i / inner % extent],
-                from = ((i / inner / extent * pairs + block / 2) * inner + i % inner) * 2;
-        factor->value[i] = ldexp(1, BIAS - (int)bytes->integer[from + block % 2]);
+    for (int64_t i = 0; i < (int64_t)x->n; i++)
+        factor->value[i] = ldexp(1, BIAS - (int)bytes->integer[byte_place(axis, i)]);
+    if (!how->four) {
+        call_return_quantized_as(call, node_multiply(tape, x, factor), how->dtype, &exact, 0);
+        return;
     }
-    call_return_quantized_as(call, node_multiply(tape, x, factor), how->dtype, &exact, 0);
+    double *scaled[3];
+    const double *given[3] = { numbers->own, numbers->low, numbers->high };
+    for (int k = 0; k < 3; k++) {
+        if (!(scaled[k] = tape_allocate(tape, x->n, sizeof *scaled[k]))) return;
+        for (size_t i = 0; i < x->n; i++) scaled[k][i] = given[k][i] * factor->value[i];
+    }
+    struct between by_scales = { scaled[0], scaled[1], scaled[2] };
+    call_return_four_bits(call, x, &by_scales, how->four, how->rounding);
+}
+
+bool between_roundings(struct call *call, struct between *numbers, struct node *x, double roundings,
+                       enum dtype stored, struct node *magnitude)
+{
+    struct tape *tape = call->tape;
+    const double *value = node_values(tape, x),
+                 *size = magnitude ? node_values(tape, magnitude) : value;
+    if (!call_require(call, !magnitude || magnitude->n == x->n, "numbers of different shapes"))
+        return false;
+    *numbers = (struct between){ value, value, value };
+    if (roundings == 0) return true;
+    double slack = roundings * 0x1p-24 +
+                   (stored == DT_F16 || stored == DT_BF16 ? dtype_ulp(stored, 1) / 2 : 0);
+    double *low = tape_allocate(tape, x->n, sizeof *low),
+           *high = tape_allocate(tape, x->n, sizeof *high);
+    if (tape_failed(tape)) return false;
+    for (size_t i = 0; i < x->n; i++) {
+        double room = size[i] == 0 ? 0 : slack * fabs(size[i]) + roundings * 0x1p-149;
+        low[i] = value[i] - room;
+        high[i] = value[i] + room;
+    }
+    numbers->low = low;
+    numbers->high = high;
+    return true;
 }
 
 /* In which block of `size` each position of an extent is; the blocks begin anew where a group does. NULL having failed. */
@@ -147,18 +219,44 @@ static int64_t *blocks_of(struct call *call, int64_t extent, int64_t size,
     return block;
 }
 
-/* What the operators take alike: floats, 8-bit floats as the result, rounded to the nearest. */
-static bool read_blocks(struct call *call, struct blocks *how, const struct node *x)
+bool blocks_read(struct call *call, struct blocks *how)
 {
-    *how = (struct blocks){ float8_named(call, "dst_type"), call_int(call, "scale_alg") };
-    return call_require(call, how->dtype != DT_NONE,
-                        "only 8-bit floats are followed here: how a byte holds two of four bits is "
-                        "not published") &&
+    *how = (struct blocks){ float8_named(call, "dst_type"), four_bits_named(call, "dst_type"),
+                            four_bits_rounding_named(call_string(call, "round_mode")),
+                            call_int(call, "scale_alg"), 0 };
+    return call_require(call, how->dtype != DT_NONE || how->four,
+                        "the numbers 23, 24 and 291, 292 (8-bit floats), 296 and 297 (of four "
+                        "bits) of dst_type are known") &&
            call_require(call,
-                        !x->integer && !x->imaginary && x->rank >= 1 && x->rank < TENSOR_MAX_RANK &&
-                            (how->algorithm == 0 || how->algorithm == 1) &&
-                            !strcmp(call_string(call, "round_mode"), "rint"),
-                        "floats, scale_alg 0 or 1 and the rounding \"rint\" are needed");
+                        how->four ? how->algorithm == 0 && how->rounding != FOUR_BITS_UNKNOWN
+                                  : (how->algorithm == 0 || how->algorithm == 1) &&
+                                        how->rounding == FOUR_BITS_RINT,
+                        "scale_alg 0 (of 8-bit floats 1, too) and of floats of four bits the "
+                        "roundings \"rint\", \"round\" and \"floor\" are followed here");
+}
+
+/* The same of an operator that takes floats as they are. */
+static bool read_blocks(struct call *call, struct blocks *how, struct node *x,
+                        struct between *numbers)
+{
+    return blocks_read(call, how) &&
+           call_require(call, call_real(call, "dst_type_max") == 0,
+                        "dst_type_max is not followed here") &&
+           call_require(call,
+                        !x->integer && !x->imaginary && x->rank >= 1 && x->rank < TENSOR_MAX_RANK,
+                        "floats are needed") &&
+           between_roundings(call, numbers, x, 0, DT_NONE, NULL);
+}
+
+struct node *return_in_blocks(struct call *call, struct node *x, int dim, const struct blocks *how,
+                              const struct between *numbers, size_t bytes_at)
+{
+    struct axis axis = axis_of(x, dim, blocks_of(call, x->shape[dim], BLOCK, NULL),
+                               (x->shape[dim] + 2 * BLOCK - 1) / (2 * BLOCK));
+    if (!axis.block_of) return x;
+    struct node *bytes = shared_bytes(call, x, &axis, how, numbers, bytes_at);
+    if (!tape_failed(call->tape)) return_scaled(call, x, bytes, &axis, how, numbers);
+    return bytes;
 }
 
 /* ---- the operators -------------------------------------------------------------------------------------------- */
@@ -168,22 +266,24 @@ static void dynamic_mx_quant(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     struct blocks how;
-    if (!read_blocks(call, &how, x)) return;
+    struct between numbers;
+    if (!read_blocks(call, &how, x, &numbers)) return;
     int64_t size = call->op->detail ? BLOCK : call_int(call, "block_size");
+    if (!call->op->detail) how.least = call_real(call, "max_low_bound");
     if (!call_require(
             call, size >= BLOCK && size <= 1024 && size % BLOCK == 0 && x->rank > call->op->detail,
             "blocks of 32 or a multiple of it are needed") ||
-        !call_require(call, call->op->detail || call_real(call, "max_low_bound") == 0,
-                      "max_low_bound is not followed here"))
+        !call_require(call, how.least == 0 || (how.least > 0 && how.algorithm == 1),
+                      "max_low_bound belongs to scale_alg 1"))
         return;
     int first = call->op->detail ? x->rank - 1 : call_dim(call, "axis", x->rank);
     for (int dim = first; dim >= first - (int)call->op->detail; dim--) {
-        int64_t pairs = (x->shape[dim] + 2 * size - 1) / (2 * size),
-                *block_of = blocks_of(call, x->shape[dim], size, NULL);
-        if (!block_of) return;
-        struct node *bytes = shared_bytes(call, x, dim, &how, block_of, pairs);
+        struct axis axis = axis_of(x, dim, blocks_of(call, x->shape[dim], size, NULL),
+                                   (x->shape[dim] + 2 * size - 1) / (2 * size));
+        if (!axis.block_of) return;
+        struct node *bytes = shared_bytes(call, x, &axis, &how, &numbers, call->results.count + 1);
         if (tape_failed(call->tape)) return;
-        return_scaled(call, x, bytes, dim, &how, block_of);
+        return_scaled(call, x, bytes, &axis, &how, &numbers);
         call_return(call, bytes);
     }
 }
@@ -193,19 +293,20 @@ static void grouped_dynamic_mx_quant(struct call *call)
 {
     struct node *x = call_tensor(call, "x");
     struct blocks how;
+    struct between numbers;
     struct groups groups;
-    if (!read_blocks(call, &how, x) ||
+    if (!read_blocks(call, &how, x, &numbers) ||
         !call_require(call, x->rank == 2 && call_int(call, "blocksize") == BLOCK,
                       "a matrix and blocks of 32 are needed") ||
         !groups_read(call, &groups, "group_index", true, x->shape[0]) ||
         !call_require(call, groups.total == x->shape[0], "the groups do not have all rows"))
         return;
-    int64_t *block_of = blocks_of(call, x->shape[0], BLOCK, &groups);
-    if (!block_of) return;
-    struct node *bytes =
-        shared_bytes(call, x, 0, &how, block_of, x->shape[0] / (2 * BLOCK) + groups.count);
+    struct axis axis = axis_of(x, 0, blocks_of(call, x->shape[0], BLOCK, &groups),
+                               x->shape[0] / (2 * BLOCK) + groups.count);
+    if (!axis.block_of) return;
+    struct node *bytes = shared_bytes(call, x, &axis, &how, &numbers, 1);
     if (tape_failed(call->tape)) return;
-    return_scaled(call, x, bytes, 0, &how, block_of);
+    return_scaled(call, x, bytes, &axis, &how, &numbers);
     call_return(call, bytes);
 }
 
@@ -237,22 +338,25 @@ static void dynamic_block_mx_quant(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     struct blocks how;
-    if (!read_blocks(call, &how, x) || !call_require(call, x->rank >= 2 && how.algorithm == 0,
-                                                     "matrices and scale_alg 0 are needed"))
+    struct between numbers, most;
+    if (!read_blocks(call, &how, x, &numbers) ||
+        !call_require(call, x->rank >= 2 && how.algorithm == 0,
+                      "matrices and scale_alg 0 are needed"))
         return;
-    const double *value = node_values(tape, x);
-    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++)
-        if (!call_require(call, isfinite(value[i]), "a block with infinite numbers has no scale"))
+    for (size_t i = 0; i < x->n; i++)
+        if (!call_require(call, isfinite(numbers.own[i]),
+                          "a block with infinite numbers has no scale"))
             return;
     struct node *largest = largest_of_squares(call, x), *bytes[2];
+    if (!between_roundings(call, &most, largest, 0, DT_NONE, NULL)) return;
     for (int k = 0; k < 2; k++) {
         int dim = x->rank - 1 - k;
-        int64_t pairs = (x->shape[dim] + 2 * BLOCK - 1) / (2 * BLOCK),
-                *block_of = blocks_of(call, x->shape[dim], BLOCK, NULL);
-        if (!block_of || tape_failed(tape)) return;
-        bytes[k] = shared_bytes(call, largest, dim, &how, block_of, pairs);
+        struct axis axis = axis_of(x, dim, blocks_of(call, x->shape[dim], BLOCK, NULL),
+                                   (x->shape[dim] + 2 * BLOCK - 1) / (2 * BLOCK));
+        if (!axis.block_of) return;
+        bytes[k] = shared_bytes(call, largest, &axis, &how, &most, 1 + (size_t)k);
         if (tape_failed(tape)) return;
-        if (k == 0) return_scaled(call, x, bytes[0], dim, &how, block_of);
+        if (k == 0) return_scaled(call, x, bytes[0], &axis, &how, &numbers);
     }
     call_return(call, bytes[0]);
     call_return(call, bytes[1]);

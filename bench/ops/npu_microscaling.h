@@ -1,8 +1,32 @@
-/* Blocks of 8-bit floats that share a power of two (OCP Microscaling Formats, MX). */
+/* Blocks of floats of 8 or 4 bits that share a power of two (OCP Microscaling Formats, MX). */
 #ifndef PROBE_BENCH_OPS_NPU_MICROSCALING_H
 #define PROBE_BENCH_OPS_NPU_MICROSCALING_H
 
-#include "bench/call/op.h"
+#include "bench/ops/four_bits.h"
+
+/* What blocks become. */
+struct blocks {
+    enum dtype dtype;             /* 8-bit floats; DT_NONE: of four bits */
+    const struct four_bits *four; /* or NULL */
+    enum four_bits_rounding rounding;
+    int64_t algorithm; /* how a scale follows from the largest magnitude: scale_alg */
+    double least;      /* what that counts as at least, with algorithm 1 */
+};
+
+/* From the arguments dst_type, scale_alg and round_mode; false, having failed, when they are not followed. */
+bool blocks_read(struct call *call, struct blocks *how);
+
+/* The numbers of x as a kernel may come to them: after `roundings` operations in float32 and, with `stored` of a half
+ * precision, once rounded to that. Each loses at most a relative 2^-24, or the unit roundoff of `stored`, of `magnitude`,
+ * x itself when NULL: where x is a sum, that of the magnitudes. 0 roundings: x is exact. */
+bool between_roundings(struct call *call, struct between *numbers, struct node *x, double roundings,
+                       enum dtype stored, struct node *magnitude);
+
+/* Return x in blocks of 32 along dim, each by its power of two, and hand out the bytes of those (by_shared_scales):
+ * of more than one that a kernel with numbers between `numbers` can come to, the one that is the device's output
+ * `bytes_at`. Numbers of four bits are packed. */
+struct node *return_in_blocks(struct call *call, struct node *x, int dim, const struct blocks *how,
+                              const struct between *numbers, size_t bytes_at);
 
 /* The dtype of 8-bit floats that an argument names, as a dtype or as its number in torch (23, 24) or torch_npu (291, 292);
  * DT_NONE for any other. */

@@ -201,7 +201,16 @@ static void kv_rmsnorm_rope_cache(struct call *call)
 /* Queries, keys and values of latent attention from tokens (batch, steps, width): c = rms_norm(x W_dq), its product with
  * W_uq_qr in heads, of which the first part times W_uk of the head and the rest turned are the query; and x W_dkv_kr, of
  * which the first part normalized and the rest turned go into the caches. */
-static void mla_prolog(struct call *call)
+struct prolog {
+    /* Tokens, W_dq, W_uq_qr, W_uk, W_dkv_kr, sines, cosines, the two caches. */
+    struct node *in[9];
+    struct node *x, *cosine, *sine; /* tokens and angles as rows */
+    int64_t batch, steps, heads, plain, latent, turned;
+    bool merged; /* batch and steps are one dimension */
+};
+
+/* Is the call unquantized, and do its tensors fit each other? */
+static bool read_prolog(struct call *call, struct prolog *p)
 {
     struct tape *tape = call->tape;
     static const char *const names[] = { "token_x",   "weight_dq",     "weight_uq_qr",
@@ -211,68 +220,125 @@ static void mla_prolog(struct call *call)
                                              "dequant_scale_w_uq_qr", "dequant_scale_w_dkv_kr",
                                              "quant_scale_ckv",       "quant_scale_ckr",
                                              "smooth_scales_cq" };
-    struct node *in[9], *index = call_tensor(call, "cache_index");
+    struct node **in = p->in;
     for (int k = 0; k < 7; k++)
         if (!call_require(call, call_is_none(call, quantized[k]),
                           "'%s' of a quantized prolog is not followed here", quantized[k]))
-            return;
+            return false;
     for (int k = 0; k < 9; k++) {
         in[k] = call_tensor(call, names[k]);
-        if (!call_require(call, !in[k]->integer && in[k]->n, "%s holds floats", names[k])) return;
+        if (!call_require(call, !in[k]->integer && in[k]->n, "%s holds floats", names[k]))
+            return false;
     }
     struct node *x = in[0], *uk = in[3], *gamma = call_tensor(call, "rmsnorm_gamma_ckv");
+    p->merged = x->rank == 2;
+    int rank = p->merged && call->op->detail == 2 ? 2 : 3;
     if (!call_require(call,
-                      x->rank == 3 && in[1]->rank == 2 && in[2]->rank == 2 && uk->rank == 3 &&
-                          in[4]->rank == 2 && in[5]->rank == 3 && in[6]->rank == 3 &&
+                      x->rank == rank && in[1]->rank == 2 && in[2]->rank == 2 && uk->rank == 3 &&
+                          in[4]->rank == 2 && in[5]->rank == rank && in[6]->rank == rank &&
                           in[7]->rank == 4 && in[8]->rank == 4 && gamma->rank == 1 &&
                           gamma->shape[0] == uk->shape[2],
                       "tokens are (batch, steps, width), weight_uk (heads, width of a head, latent "
                       "width), caches of four dimensions"))
-        return;
-    int64_t batch = x->shape[0], steps = x->shape[1], heads = uk->shape[0], plain = uk->shape[1],
-            latent = uk->shape[2], turned = in[8]->shape[3],
-            flat[2] = { batch * steps, x->shape[2] };
-    if (!call_require(call,
-                      in[1]->shape[0] == x->shape[2] && in[2]->shape[0] == in[1]->shape[1] &&
-                          in[2]->shape[1] == heads * (plain + turned) &&
-                          in[4]->shape[0] == x->shape[2] && in[4]->shape[1] == latent + turned &&
-                          in[5]->shape[2] == turned && in[6]->shape[2] == turned &&
-                          in[5]->n == (size_t)(flat[0] * turned) && in[6]->n == in[5]->n &&
-                          turned % 2 == 0,
-                      "the weights do not fit each other"))
-        return;
-    x = node_reshape(tape, x, 2, flat);
-    struct node *c = rms_normalized(call, compose_matmul(tape, x, in[1]),
+        return false;
+    p->batch = p->merged ? 1 : x->shape[0];
+    p->steps = x->shape[rank - 2];
+    p->heads = uk->shape[0];
+    p->plain = uk->shape[1];
+    p->latent = uk->shape[2];
+    p->turned = in[8]->shape[3];
+    int64_t width = x->shape[rank - 1], rows = p->batch * p->steps;
+    if (!call_require(
+            call,
+            in[1]->shape[0] == width && in[2]->shape[0] == in[1]->shape[1] &&
+                in[2]->shape[1] == p->heads * (p->plain + p->turned) && in[4]->shape[0] == width &&
+                in[4]->shape[1] == p->latent + p->turned && in[5]->shape[rank - 1] == p->turned &&
+                in[6]->shape[rank - 1] == p->turned && in[5]->n == (size_t)(rows * p->turned) &&
+                in[6]->n == in[5]->n && p->turned % 2 == 0,
+            "the weights do not fit each other"))
+        return false;
+    int64_t angle[3] = { rows, 1, p->turned };
+    p->x = node_reshape(tape, x, 2, (int64_t[]){ rows, width });
+    p->cosine = node_reshape(tape, in[6], 3, angle);
+    p->sine = node_reshape(tape, in[5], 3, angle);
+    return !tape_failed(tape);
+}
+
+/* The query's two parts are returned. c comes times `scale`. */
+static struct node *return_query(struct call *call, const struct prolog *p, double scale)
+{
+    struct tape *tape = call->tape;
+    struct node *c = rms_normalized(call, compose_matmul(tape, p->x, p->in[1]),
                                     call_tensor(call, "rmsnorm_gamma_cq"),
                                     call_real(call, "rmsnorm_epsilon_cq"), NULL);
-    int64_t split[3] = { flat[0], heads, plain + turned }, angle[3] = { flat[0], 1, turned };
-    struct node *q = node_reshape(tape, compose_matmul(tape, c, in[2]), 3, split);
-    struct node *cosine = node_reshape(tape, in[6], 3, angle),
-                *sine = node_reshape(tape, in[5], 3, angle);
-    struct node *first = node_transpose(tape, node_slice(tape, q, 2, 0, plain, 1), 0, 1);
-    first = node_transpose(tape, compose_matmul(tape, first, uk), 0, 1);
-    struct node *rest = rotated(
-        call, pairs_to_halves(call, node_slice(tape, q, 2, plain, turned, 1)), cosine, sine, false);
-    struct node *kv = compose_matmul(tape, x, in[4]);
-    int64_t rows[4] = { batch, 1, steps, latent }, keys[4] = { batch, 1, steps, turned },
-            out[4] = { batch, steps, heads, latent };
-    struct node *y = rms_normalized(call, node_slice(tape, kv, 1, 0, latent, 1), gamma,
+    if (scale != 1) c = node_scale(tape, c, scale);
+    int64_t split[3] = { p->batch * p->steps, p->heads, p->plain + p->turned };
+    struct node *q = node_reshape(tape, compose_matmul(tape, c, p->in[2]), 3, split);
+    struct node *first = node_transpose(tape, node_slice(tape, q, 2, 0, p->plain, 1), 0, 1);
+    first = node_transpose(tape, compose_matmul(tape, first, p->in[3]), 0, 1);
+    struct node *rest =
+        rotated(call, pairs_to_halves(call, node_slice(tape, q, 2, p->plain, p->turned, 1)),
+                p->cosine, p->sine, false);
+    int64_t out[4] = { p->batch, p->steps, p->heads, p->latent };
+    if (tape_failed(tape)) return c;
+    call_return_typed(call, node_reshape(tape, first, 4 - p->merged, out + p->merged),
+                      p->in[0]->dtype);
+    out[3] = p->turned;
+    call_return_typed(call, node_reshape(tape, rest, 4 - p->merged, out + p->merged),
+                      p->in[0]->dtype);
+    return c;
+}
+
+static void mla_prolog(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct prolog p;
+    if (!read_prolog(call, &p)) return;
+    struct node *index = call_tensor(call, "cache_index"), *kv = compose_matmul(tape, p.x, p.in[4]);
+    int64_t rows[4] = { p.batch, 1, p.steps, p.latent },
+            keys[4] = { p.batch, 1, p.steps, p.turned },
+            lone[3] = { p.batch * p.steps, 1, p.turned };
+    struct node *y = rms_normalized(call, node_slice(tape, kv, 1, 0, p.latent, 1),
+                                    call_tensor(call, "rmsnorm_gamma_ckv"),
                                     call_real(call, "rmsnorm_epsilon_ckv"), NULL);
-    int64_t lone[3] = { flat[0], 1, turned };
-    struct node *k =
-        rotated(call,
-                pairs_to_halves(
-                    call, node_reshape(tape, node_slice(tape, kv, 1, latent, turned, 1), 3, lone)),
-                cosine, sine, false);
+    struct node *turned = node_slice(tape, kv, 1, p.latent, p.turned, 1);
+    turned = rotated(call, pairs_to_halves(call, node_reshape(tape, turned, 3, lone)), p.cosine,
+                     p.sine, false);
+    (void)return_query(call, &p, 1);
     if (tape_failed(tape)) return;
-    call_return_typed(call, node_reshape(tape, first, 4, out), in[0]->dtype);
-    out[3] = turned;
-    call_return_typed(call, node_reshape(tape, rest, 4, out), in[0]->dtype);
-    call_return_typed(call, with_rows(call, in[7], node_reshape(tape, y, 4, rows), index, true),
-                      in[7]->dtype);
-    call_return_typed(call, with_rows(call, in[8], node_reshape(tape, k, 4, keys), index, true),
-                      in[8]->dtype);
+    call_return_typed(call, with_rows(call, p.in[7], node_reshape(tape, y, 4, rows), index, true),
+                      p.in[7]->dtype);
+    call_return_typed(call,
+                      with_rows(call, p.in[8], node_reshape(tape, turned, 4, keys), index, true),
+                      p.in[8]->dtype);
     if (call->op->detail) call_return_none(call);
+}
+
+/* The third version writes into the caches and returns the query, with what its second product is of. */
+static void mla_prolog_v3(struct call *call)
+{
+    static const char *const modes[] = { "weight_quant_mode", "kv_cache_quant_mode",
+                                         "query_quant_mode", "ckvkr_repo_mode",
+                                         "quant_scale_repo_mode" };
+    struct prolog p;
+    bool norm = call_bool(call, "query_norm_flag");
+    double scale = call_real(call, "qc_qr_scale");
+    for (size_t k = 0; k < sizeof modes / sizeof *modes; k++)
+        if (!call_require(call, call_int(call, modes[k]) == 0,
+                          "'%s' of a quantized prolog is not followed here", modes[k]))
+            return;
+    if (!call_require(call, !norm || scale == 1, "whether query_norm is scaled is not published") ||
+        !read_prolog(call, &p))
+        return;
+    struct node *c = return_query(call, &p, scale);
+    if (tape_failed(call->tape)) return;
+    call_return_none(call);
+    int64_t shape[3] = { p.batch, p.steps, c->shape[1] };
+    if (norm)
+        call_return_typed(call, node_reshape(call->tape, c, 3 - p.merged, shape + p.merged),
+                          p.in[0]->dtype);
+    else call_return_none(call);
+    call_return_none(call);
 }
 
 /* Rows and columns of softmax(x) + eps in turn divided by their sums + eps: columns first, num_iters times in all. */
@@ -336,7 +402,8 @@ static void normalize_batch(struct call *call)
 }
 
 /* clang-format off */
-#define MLA_PROLOG "(Tensor token_x, Tensor weight_dq, Tensor weight_uq_qr, Tensor weight_uk, Tensor weight_dkv_kr, Tensor rmsnorm_gamma_cq, Tensor rmsnorm_gamma_ckv, Tensor rope_sin, Tensor rope_cos, Tensor cache_index, Tensor kv_cache, Tensor kr_cache, *, Tensor? dequant_scale_x=None, Tensor? dequant_scale_w_dq=None, Tensor? dequant_scale_w_uq_qr=None, Tensor? dequant_scale_w_dkv_kr=None, Tensor? quant_scale_ckv=None, Tensor? quant_scale_ckr=None, Tensor? smooth_scales_cq=None, float rmsnorm_epsilon_cq=1e-05, float rmsnorm_epsilon_ckv=1e-05, str cache_mode='PA_BSND')"
+#define PROLOG_SCALES "Tensor? dequant_scale_x=None, Tensor? dequant_scale_w_dq=None, Tensor? dequant_scale_w_uq_qr=None, Tensor? dequant_scale_w_dkv_kr=None, Tensor? quant_scale_ckv=None, Tensor? quant_scale_ckr=None, Tensor? smooth_scales_cq=None, "
+#define MLA_PROLOG "(Tensor token_x, Tensor weight_dq, Tensor weight_uq_qr, Tensor weight_uk, Tensor weight_dkv_kr, Tensor rmsnorm_gamma_cq, Tensor rmsnorm_gamma_ckv, Tensor rope_sin, Tensor rope_cos, Tensor cache_index, Tensor kv_cache, Tensor kr_cache, *, " PROLOG_SCALES "float rmsnorm_epsilon_cq=1e-05, float rmsnorm_epsilon_ckv=1e-05, str cache_mode='PA_BSND')"
 #define DROPOUT_NORM "(Tensor x0, Tensor? residual, Tensor weight, Tensor? bias, float dropout_p, float epsilon, Tensor? rowscale=None, Tensor? layerscale=None, bool prenorm=False, bool residual_in_fp32=False, bool return_dropout_mask=False)"
 const struct op ops_npu_norm[] = {
     { "npu_rms_norm", NPU, "(Tensor self, Tensor gamma, float epsilon=1e-05)", rms_norm, OP_ONE_NODE, 0, NULL },
@@ -347,6 +414,7 @@ const struct op ops_npu_norm[] = {
     { "npu_kv_rmsnorm_rope_cache", NPU, "(Tensor kv, Tensor gamma, Tensor cos, Tensor sin, Tensor index, Tensor k_cache, Tensor ckv_cache, *, Tensor? k_rope_scale=None, Tensor? c_kv_scale=None, Tensor? k_rope_offset=None, Tensor? c_kv_offset=None, float epsilon=1e-05, str cache_mode='Norm', bool is_output_kv=False)", kv_rmsnorm_rope_cache, OP_NO_GRADIENT, 0, NULL },
     { "npu_mla_prolog", NPU, MLA_PROLOG, mla_prolog, OP_NO_GRADIENT, 0, NULL },
     { "npu_mla_prolog_v2", NPU, MLA_PROLOG, mla_prolog, OP_NO_GRADIENT, 1, NULL },
+    { "npu_mla_prolog_v3", NPU, "(Tensor token_x, Tensor weight_dq, Tensor weight_uq_qr, Tensor weight_uk, Tensor weight_dkv_kr, Tensor rmsnorm_gamma_cq, Tensor rmsnorm_gamma_ckv, Tensor rope_sin, Tensor rope_cos, Tensor kv_cache, Tensor kr_cache, *, Tensor? cache_index=None, " PROLOG_SCALES "float rmsnorm_epsilon_cq=1e-05, float rmsnorm_epsilon_ckv=1e-05, str cache_mode='PA_BSND', bool query_norm_flag=False, int weight_quant_mode=0, int kv_cache_quant_mode=0, int query_quant_mode=0, int ckvkr_repo_mode=0, int quant_scale_repo_mode=0, int tile_size=128, float qc_qr_scale=1.0, float kc_scale=1.0, ...)", mla_prolog_v3, OP_NO_GRADIENT, 2, NULL },
     { "npu_mhc_sinkhorn", NPU, "(Tensor x, *, float eps=1e-06, int num_iters=20, int out_flag=0)", mhc_sinkhorn, OP_ONE_NODE, 0, NULL },
     { "dropout_add_layer_norm.npu_dropout_add_layer_norm", MINDSPEED, DROPOUT_NORM, dropout_add_norm, OP_ONE_NODE, 0, NULL },
     { "dropout_add_layer_norm.npu_dropout_add_rms_norm", MINDSPEED, DROPOUT_NORM, dropout_add_norm, OP_ONE_NODE, 1, NULL },

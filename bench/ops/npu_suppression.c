@@ -5,9 +5,10 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/operands.h"
+#include "bench/ops/suppression.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"
-#include "bench/primitives/sorting.h"
 #include "bench/primitives/turned_boxes.h"
 #include "bench/primitives/view.h"
 
@@ -73,92 +74,19 @@ static void rotated_iou(struct call *call)
 
 /* ---- suppression --------------------------------------------------------------------------------------------- */
 
-/* Boxes by falling score, of which one is left that overlaps none of those left before it by more than `threshold`. */
-struct suppression {
-    const double *boxes; /* rows of `numbers` */
-    int numbers;
-    /* Shared area over union of two rows; a kernel's may be off by *slack. */
-    double (*overlap)(const double *a, const double *b, double *slack);
-    double threshold;
-    struct sort_item *order; /* the candidates, best first */
-    int64_t candidates, most;
-    int count_rank; /* of the count that is returned */
-};
-
-/* Where in the device's list a box stands; behind it when it does not. */
-static int64_t device_place(const int64_t *list, size_t n, int64_t box)
-{
-    size_t at = 0;
-    while (at < n && list[at] != box) at++;
-    return (int64_t)at;
-}
-
-/* Boxes of equal scores in the device's order, which is as good as that of their positions. */
-static void settle_equal_scores(struct sort_item *items, int64_t count, const int64_t *list,
-                                size_t n)
-{
-    for (int64_t i = 1; list && i < count; i++) {
-        struct sort_item item = items[i];
-        int64_t at = i, place = device_place(list, n, item.position);
-        for (; at > 0 && items[at - 1].key == item.key &&
-               device_place(list, n, items[at - 1].position) > place;
-             at--)
-            items[at] = items[at - 1];
-        items[at] = item;
-    }
-}
-
-/* Is the box left? Where rounding decides, the device's answer is as good as any. */
-static bool is_left(const struct suppression *s, int64_t box, const int64_t *left, int64_t count,
-                    bool device_has, bool asked)
-{
-    bool keep = true;
-    for (int64_t k = 0; k < count; k++) {
-        double slack,
-            iou = s->overlap(s->boxes + s->numbers * box, s->boxes + s->numbers * left[k], &slack);
-        if (iou > s->threshold + slack) return false;
-        if (iou > s->threshold - slack) keep = asked ? device_has : keep && iou <= s->threshold;
-    }
-    return keep;
-}
-
 /* The positions of the boxes that are left, in their order, and how many. */
-static void return_left(struct call *call, struct suppression *s)
+static void return_left(struct call *call, struct suppression *s, int count_rank)
 {
     struct tape *tape = call->tape;
-    size_t listed = 0;
-    const int64_t *list = call_device_integer_list(call, 0, &listed);
-    int64_t *left = tape_allocate(tape, (size_t)s->candidates, sizeof *left), count = 0;
+    struct device_list device = { .n = 0 };
+    device.at = call_device_integer_list(call, 0, &device.n);
+    int64_t *left = tape_allocate(tape, (size_t)s->candidates, sizeof *left);
     if (tape_failed(tape)) return;
-    settle_equal_scores(s->order, s->candidates, list, listed);
-    for (int64_t i = 0; i < s->candidates && count < s->most; i++) {
-        int64_t box = s->order[i].position;
-        bool has = list && device_place(list, listed, box) < (int64_t)listed;
-        if (is_left(s, box, left, count, has, list != NULL)) left[count++] = box;
-    }
+    int64_t count = suppression_select(s, device, left);
     struct node *selected = node_new_integer(tape, DT_I32, 1, &count);
     for (int64_t i = 0; !tape_failed(tape) && i < count; i++) selected->integer[i] = left[i];
     call_return(call, selected);
-    call_return(call, node_integer_constant(tape, DT_I32, count, s->count_rank, (int64_t[]){ 1 }));
-}
-
-/* The boxes of s->boxes whose score is above the least, best first, equal ones by position. */
-static bool order_candidates(struct call *call, struct suppression *s, struct node *scores,
-                             double least)
-{
-    struct tape *tape = call->tape;
-    const double *score = node_values(tape, scores);
-    s->order = tape_allocate(tape, 2 * scores->n, sizeof *s->order);
-    if (tape_failed(tape)) return false;
-    s->candidates = 0;
-    least = number_as_compared(least, scores->dtype);
-    for (size_t i = 0; i < scores->n; i++) {
-        if (!call_require(call, !isnan(score[i]), "the order of NaN is open")) return false;
-        if (score[i] > least)
-            s->order[s->candidates++] = (struct sort_item){ ~sort_key_real(score[i]), (int64_t)i };
-    }
-    sort_items(s->order, s->order + scores->n, (size_t)s->candidates);
-    return true;
+    call_return(call, node_integer_constant(tape, DT_I32, count, count_rank, (int64_t[]){ 1 }));
 }
 
 static double turned_overlap(const double *a, const double *b, double *slack)
@@ -214,10 +142,9 @@ static void nms_rotated(struct call *call)
                              call_real(call, "iou_threshold"),
                              NULL,
                              0,
-                             most < 0 ? INT64_MAX : most,
-                             1 };
-    if (order_candidates(call, &s, scores, call_real(call, "scores_threshold")))
-        return_left(call, &s);
+                             most < 0 ? INT64_MAX : most };
+    if (suppression_order(call, &s, scores, call_real(call, "scores_threshold")))
+        return_left(call, &s, 1);
 }
 
 /* Of two boxes by any two opposite corners. */
@@ -255,10 +182,237 @@ static void nms_v4(struct call *call)
                              call_real(call, "iou_threshold"),
                              NULL,
                              0,
-                             most,
-                             0 };
-    if (order_candidates(call, &s, scores, call_real(call, "scores_threshold")))
-        return_left(call, &s);
+                             most };
+    if (suppression_order(call, &s, scores, call_real(call, "scores_threshold")))
+        return_left(call, &s, 0);
+}
+
+/* Shared area over union of boxes by their corners, in float16: after roundings of the coordinates by `unit` of
+ * themselves. */
+static double half_overlap_of(const double *a, const double *b, double unit, double *slack)
+{
+    double shared = 1, around = 0, own[2] = { 1, 1 }, error[2] = { 0, 0 }, far = 0;
+    for (int k = 0; k < 4; k++) far = fmax(far, fmax(fabs(a[k]), fabs(b[k])));
+    for (int d = 0; d < 2; d++) {
+        double side = fmax(fmin(a[d + 2], b[d + 2]) - fmax(a[d], b[d]), 0), step = 2 * unit * far;
+        around = around * side + shared * step + around * step;
+        shared *= side;
+        double sides[2] = { fmax(a[d + 2] - a[d], 0), fmax(b[d + 2] - b[d], 0) };
+        for (int k = 0; k < 2; k++) {
+            error[k] = error[k] * sides[k] + own[k] * step + error[k] * step;
+            own[k] *= sides[k];
+        }
+    }
+    double whole = own[0] + own[1] - shared;
+    *slack = 16 * 0x1p-11;
+    if (!(whole > 0)) return 0;
+    *slack += (2 * around + error[0] + error[1]) / whole;
+    return shared / whole;
+}
+
+static double half_overlap(const double *a, const double *b, double *slack)
+{
+    return half_overlap_of(a, b, 0, slack);
+}
+
+static double rounded_overlap(const double *a, const double *b, double *slack)
+{
+    return half_overlap_of(a, b, 0x1p-11, slack);
+}
+
+/* Boxes in the order given, whose first is left, each with whether it is: torch_npu sorts by no score. float32 is computed
+ * in float16, and the boxes may come back so. */
+static void nms_with_mask(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    if (!call_require(call, x->rank == 2 && x->shape[1] >= 5 && !x->integer,
+                      "boxes (n, 5), corners and a score, are needed"))
+        return;
+    int64_t n = x->shape[0], count = 0, width = x->shape[1];
+    const double *rows = node_values(tape, x);
+    struct node *boxes = node_new_real(tape, x->dtype, 2, (int64_t[]){ n, 5 }),
+                *position = node_new_integer(tape, DT_I32, 1, &n),
+                *mask = node_new_integer(tape, DT_U8, 1, &n),
+                *given = call_device_numbers(call, 0, 5 * (size_t)n),
+                *left_there = call_device_numbers(call, 2, (size_t)n);
+    int64_t *left = tape_allocate(tape, (size_t)n + 1, sizeof *left);
+    if (tape_failed(tape)) return;
+    struct suppression s = { rows,
+                             (int)width,
+                             x->dtype == DT_F16 ? half_overlap : rounded_overlap,
+                             call_real(call, "iou_threshold"),
+                             NULL,
+                             n,
+                             n };
+    bool rounded = given && !given->integer;
+    for (int64_t i = 0; i < n; i++) {
+        for (int k = 0; k < 5; k++) {
+            double own = boxes->value[5 * i + k] = rows[width * i + k];
+            rounded = rounded && given->value[5 * i + k] == number_as_compared(own, DT_F16);
+        }
+        bool has = left_there && node_element(left_there, (size_t)i) != 0;
+        mask->integer[i] = suppression_leaves(&s, i, left, count, has, left_there != NULL);
+        if (mask->integer[i]) left[count++] = i;
+        position->integer[i] = i;
+    }
+    call_return_typed(call, rounded ? given : boxes, x->dtype);
+    call_return(call, position);
+    call_return(call, mask);
+}
+
+/* ---- of many classes ------------------------------------------------------------------------------------------- */
+
+struct batch_nms {
+    struct call *call;
+    struct node *boxes,
+        *scores; /* (batch, n, q, 4): q is 1 or the number of classes; (batch, n, classes) */
+    int64_t n, classes, q, total;
+    double least, threshold;
+    int64_t most;             /* of a class */
+    struct node *found[3];    /* the device's boxes, scores and classes, or NULL */
+    int64_t *map[2], *chosen; /* of each result: the box, the score and its class; -1 for none */
+};
+
+static const double *box_of(const struct batch_nms *b, int64_t item, int64_t i, int64_t class)
+{
+    int64_t own = b->q == 1 ? 0 : class;
+    return b->boxes->value + 4 * ((item * b->n + i) * b->q + own);
+}
+
+/* What the device lists for an item of the batch, as numbers i classes + class, -1 for what is none of ours. */
+static struct device_list listed(const struct batch_nms *b, int64_t item)
+{
+    struct device_list list = { NULL, 0 };
+    if (!b->found[0] || !b->found[1] || !b->found[2]) return list;
+    int64_t *at = tape_allocate(b->call->tape, (size_t)b->total, sizeof *at);
+    if (!at) return list;
+    for (int64_t k = 0; k < b->total; k++) {
+        size_t row = (size_t)(item * b->total + k);
+        long double class = node_element(b->found[2], row), score = node_element(b->found[1], row);
+        at[k] = -1;
+        for (int64_t i = 0; at[k] < 0 && class >= 0 && class < (long double)b->classes && i < b->n;
+             i++) {
+            int64_t c = (int64_t) class;
+            const double *box = box_of(b, item, i, c);
+            bool same = b->scores->value[(item * b->n + i) * b->classes + c] == score;
+            for (size_t d = 0; same && d < 4; d++)
+                same = node_element(b->found[0], 4 * row + d) == box[d];
+            if (same) at[k] = i * b->classes + c;
+        }
+    }
+    return (struct device_list){ at, (size_t)b->total };
+}
+
+/* Those of one class that are left, put behind the `count` of `kept`; the new count. */
+static int64_t keep_class(const struct batch_nms *b, int64_t item, int64_t class,
+                          struct device_list all, struct sort_item *kept, int64_t count)
+{
+    struct tape *tape = b->call->tape;
+    struct node *scores =
+        node_slice(tape, node_slice(tape, b->scores, 0, item, 1, 1), 2, class, 1, 1);
+    double *rows = tape_allocate(tape, 4 * (size_t)b->n, sizeof *rows);
+    int64_t *left = tape_allocate(tape, (size_t)b->n, sizeof *left),
+            *own = tape_allocate(tape, all.n + 1, sizeof *own), valid = 0;
+    if (tape_failed(tape)) return count;
+    for (int64_t i = 0; i < 4 * b->n; i++) rows[i] = box_of(b, item, i / 4, class)[i % 4];
+    for (size_t k = 0; k < all.n; k++)
+        own[k] = all.at[k] >= 0 && all.at[k] % b->classes == class ? all.at[k] / b->classes : -1;
+    struct suppression s = {
+        rows,         4,    b->boxes->dtype == DT_F16 ? half_overlap : rounded_overlap,
+        b->threshold, NULL, 0,
+        b->most
+    };
+    if (!suppression_order(b->call, &s, scores, b->least)) return count;
+    for (int64_t i = 0; i < s.candidates; i++) {
+        const double *box = rows + 4 * s.order[i].position;
+        if (box[2] > box[0] && box[3] > box[1]) s.order[valid++] = s.order[i];
+    }
+    s.candidates = valid;
+    int64_t found = suppression_select(
+        &s, (struct device_list){ all.at ? own : NULL, all.at ? all.n : 0 }, left);
+    for (int64_t i = 0; i < found; i++)
+        kept[count++] = (struct sort_item){ ~sort_key_real(scores->value[left[i]]),
+                                            left[i] * b->classes + class };
+    return count;
+}
+
+/* The results of an item of the batch; their number. */
+static int64_t keep_item(const struct batch_nms *b, int64_t item)
+{
+    struct tape *tape = b->call->tape;
+    struct device_list all = listed(b, item);
+    size_t room = (size_t)(b->n * b->classes);
+    struct sort_item *kept = tape_allocate(tape, 2 * room + 1, sizeof *kept);
+    int64_t count = 0;
+    for (int64_t c = 0; !tape_failed(tape) && c < b->classes; c++)
+        count = keep_class(b, item, c, all, kept, count);
+    if (tape_failed(tape)) return 0;
+    sort_items(kept, kept + room, (size_t)count);
+    suppression_settle(kept, count, all);
+    for (int64_t k = 0; k < b->total; k++) {
+        int64_t at = item * b->total + k, one = k < count ? kept[k].position : -1;
+        int64_t i = one / b->classes, c = one % b->classes;
+        b->map[0][at] = one < 0 ? -1 : (item * b->n + i) * b->q + (b->q == 1 ? 0 : c);
+        b->map[1][at] = one < 0 ? -1 : (item * b->n + i) * b->classes + c;
+        b->chosen[at] = one < 0 ? 0 : c;
+    }
+    return count < b->total ? count : b->total;
+}
+
+/* Does the call have boxes and scores that fit, and no window that they are cut at? */
+static bool read_batch(struct batch_nms *b)
+{
+    struct call *call = b->call;
+    struct node *boxes = call_tensor(call, "self"), *scores = call_tensor(call, "scores");
+    bool transposed = call_bool(call, "transpose_box");
+    b->most = call_int(call, "max_size_per_class");
+    b->total = call_int(call, "max_total_size");
+    b->least = call_real(call, "score_threshold");
+    b->threshold = call_real(call, "iou_threshold");
+    if (!call_require(call, !call_bool(call, "change_coordinate_frame"),
+                      "a change of coordinates is not followed here") ||
+        !call_require(call,
+                      boxes->rank == 4 && scores->rank == 3 && !boxes->integer &&
+                          !scores->integer && boxes->n && scores->n &&
+                          boxes->shape[0] == scores->shape[0] && b->most >= 0 && b->total >= 0 &&
+                          b->total <= INT32_MAX,
+                      "boxes (batch, n, q, 4) and scores (batch, n, classes) are needed"))
+        return false;
+    if (transposed) boxes = node_permute(call->tape, boxes, (int[]){ 0, 3, 1, 2 });
+    b->boxes = boxes;
+    b->scores = scores;
+    b->n = scores->shape[1];
+    b->classes = scores->shape[2];
+    b->q = boxes->shape[2];
+    (void)node_values(call->tape, boxes);
+    (void)node_values(call->tape, scores);
+    return call_require(
+        call, boxes->shape[1] == b->n && boxes->shape[3] == 4 && (b->q == 1 || b->q == b->classes),
+        "boxes (batch, n, q, 4) and scores (batch, n, classes) are needed");
+}
+
+/* Of each class up to `most`, and of all classes the best `total`. */
+static void batch_nms(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct batch_nms b = { .call = call };
+    if (!read_batch(&b)) return;
+    int64_t items = b.scores->shape[0], shape[3] = { items, b.total, 4 };
+    size_t results = (size_t)(items * b.total);
+    for (size_t k = 0; k < 3; k++)
+        b.found[k] = call_device_numbers(call, k, k ? results : 4 * results);
+    for (int k = 0; k < 2; k++) b.map[k] = tape_allocate(tape, results + 1, sizeof *b.map[k]);
+    b.chosen = tape_allocate(tape, results + 1, sizeof *b.chosen);
+    struct node *classes = node_new_real(tape, b.boxes->dtype, 2, shape),
+                *count = node_new_integer(tape, DT_I32, 1, shape);
+    for (int64_t i = 0; !tape_failed(tape) && i < items; i++) count->integer[i] = keep_item(&b, i);
+    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < results; i++) classes->value[i] = (double)b.chosen[i];
+    call_return(call, node_gather_rows(tape, b.boxes, 3, shape, 4, b.map[0], 0));
+    call_return(call, node_gather(tape, b.scores, 2, shape, b.map[1], 0));
+    call_return(call, classes);
+    call_return(call, count);
 }
 
 /* clang-format off */
@@ -268,6 +422,8 @@ const struct op ops_npu_suppression[] = {
     { "npu_rotated_iou", NPU, PAIRS ", int mode=0, bool is_cross=True, float v_threshold=0.0, float e_threshold=0.0)", rotated_iou, OP_NO_GRADIENT, 0, NULL },
     { "npu_nms_rotated", NPU, "(Tensor dets, Tensor scores, float iou_threshold, float scores_threshold=0, int max_output_size=-1, int mode=0)", nms_rotated, OP_NO_GRADIENT, 0, NULL },
     { "npu_nms_v4", NPU, "(Tensor boxes, Tensor scores, Scalar max_output_size, Tensor iou_threshold, Tensor scores_threshold, bool pad_to_max_output_size=False)", nms_v4, OP_NO_GRADIENT, 0, NULL },
+    { "npu_nms_with_mask", NPU, "(Tensor input, Scalar iou_threshold)", nms_with_mask, OP_NO_GRADIENT, 0, NULL },
+    { "npu_batch_nms", NPU, "(Tensor self, Tensor scores, float score_threshold, float iou_threshold, int max_size_per_class, int max_total_size, bool change_coordinate_frame=False, bool transpose_box=False)", batch_nms, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(npu_suppression);

@@ -38,6 +38,11 @@ double random_hash(size_t i);
  * sorted. If not, `reason` says how far off they are, with the name of the law. */
 bool random_uniforms_hold(double *u, size_t n, const char *law, char *reason, size_t bytes);
 
+/* Are choices x[0..n) of 0 and 1 independent, each with its chance of a 1 given those before it (or all with `p`, where
+ * `chances` is NULL)? They are standardized in place; NaN: not told. */
+bool random_choices_hold(double *x, const double *chances, double p, size_t n, size_t row,
+                         char *reason, size_t bytes);
+
 /* Return a tensor of draws: property in both arithmetics, values in the native one. */
 void random_return(struct call *call, const struct distribution *distribution,
                    const double *parameters, enum dtype dtype, int rank, const int64_t *shape);

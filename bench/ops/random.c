@@ -11,6 +11,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/selection.h"
+#include "bench/primitives/softmax.h"
 #include "bench/tape/broadcast.h"
 
 /* ---- distributions ------------------------------------------------------------------------ */
@@ -185,9 +186,7 @@ static size_t row_of(const struct tensor *t)
     return last > 0 ? (size_t)last : 1;
 }
 
-/* Are choices x[0..n) of 0 and 1 with the given chances of a 1 (or all `p`) independent? They are standardized in
- * place; NaN: not told. */
-static bool choices_hold(double *x, const double *chances, double p, size_t n, size_t row,
+bool random_choices_hold(double *x, const double *chances, double p, size_t n, size_t row,
                          char *reason, size_t bytes)
 {
     double most = 1;
@@ -231,7 +230,9 @@ static bool chances_hold(const struct bench_property *property, const struct ten
     if (!holds)
         (void)snprintf(reason, bytes, "%g ones where %g +- %g are expected", ones, mean,
                        sqrt(variance));
-    else holds = choices_hold(x, chance->probability, 0, chance->n, row_of(got), reason, bytes);
+    else
+        holds =
+            random_choices_hold(x, chance->probability, 0, chance->n, row_of(got), reason, bytes);
 done:
     arena_release(&arena);
     return holds;
@@ -419,8 +420,8 @@ static bool dropout_holds(const struct bench_property *property, const struct te
         (void)snprintf(reason, bytes, "%g of %g draws are dropped; p is %g", dropped, told,
                        dropout->p);
     else
-        holds = choices_hold(choice, NULL, dropout->p, channels,
-                             dropout->channel > 1 ? 1 : row_of(got), reason, bytes);
+        holds = random_choices_hold(choice, NULL, dropout->p, channels,
+                                    dropout->channel > 1 ? 1 : row_of(got), reason, bytes);
     goto done;
 no_memory:
     (void)snprintf(reason, bytes, "there is no memory to test the distribution");
@@ -570,6 +571,100 @@ static void dropout_by_mask_backward(struct call *call)
                       c->dtype);
 }
 
+/* ---- torch_npu's dropout of a softmax ------------------------------------------------------------------ */
+
+/* What is kept of a softmax, as its result shows: 1, 0 or NaN where that is 0 itself. */
+struct kept {
+    const double *kept;
+    double p; /* of being dropped */
+    size_t n, row;
+};
+
+/* The mask itself has an order of its own; what it did to the result follows the law. */
+static bool kept_holds(const struct bench_property *property, const struct tensor *got,
+                       char *reason, size_t bytes)
+{
+    const struct kept *k = property->context;
+    struct arena arena = { 0 };
+    double *x = arena_allocate_array(&arena, k->n + 1, sizeof *x), dropped = 0, told = 0;
+    bool holds = x != NULL;
+    (void)got;
+    if (!x) (void)snprintf(reason, bytes, "there is no memory to test the distribution");
+    for (size_t i = 0; x && i < k->n; i++) {
+        x[i] = 1 - k->kept[i];
+        told += !isnan(x[i]);
+        dropped += x[i] == 1;
+    }
+    if (holds && fabs(dropped - told * k->p) > 6.2 * sqrt(told * k->p * (1 - k->p)) + 12) {
+        (void)snprintf(reason, bytes, "%g of %g draws are dropped; p is %g", dropped, told, k->p);
+        holds = false;
+    }
+    holds = holds && random_choices_hold(x, NULL, k->p, k->n, k->row, reason, bytes);
+    arena_release(&arena);
+    return holds;
+}
+
+/* What the device kept of `softmax`, from its result; a node of 1 and 0 is made of it. NULL: not known. */
+static struct node *mask_of_result(struct call *call, struct node *softmax, double *kept)
+{
+    struct tape *tape = call->tape;
+    struct node *mask = NULL, *result = NULL;
+    if (tape_is_reference(tape)) {
+        result = call_device_numbers(call, 2, softmax->n);
+        if (!result || result->integer) return NULL;
+    }
+    mask = node_new_integer(tape, DT_BOOL, softmax->rank, softmax->shape);
+    for (size_t i = 0; !tape_failed(tape) && i < mask->n; i++) {
+        mask->integer[i] = result ? result->value[i] != 0
+                                  : random_uniform(call, i) >= call_real(call, "prob");
+        /* The least numbers of float16, which it may be computed in, vanish. */
+        kept[i] = softmax->value[i] < 0x1p-23 ? NAN : (double)mask->integer[i];
+    }
+    return mask;
+}
+
+/* softmax(x1 + alpha self) along dim, and dropout of it: mask, softmax, result. */
+static void dropout_with_add_softmax(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "self"), *added = call_tensor(call, "x1");
+    double p = call_real(call, "prob");
+    if (!call_require(call, !x->integer && !added->integer && x->n && p >= 0 && p < 1,
+                      "floats and a probability below 1 are needed"))
+        return;
+    struct node *z = node_add(tape, added, node_scale(tape, x, call_real(call, "alpha")));
+    struct node *softmax = node_softmax(tape, z, call_dim(call, "dim", z->rank));
+    const struct tensor *bits = call_device_output(call, 0);
+    int64_t bytes = ((int64_t)softmax->n + 127) / 128 * 128,
+            last = z->rank ? z->shape[z->rank - 1] : 1;
+    double *kept = tape_allocate(tape, softmax->n, sizeof *kept);
+    struct kept *law = tape_allocate(tape, 1, sizeof *law);
+    struct bench_property *property = tape_allocate(tape, 1, sizeof *property);
+    const double *likely = node_values(tape, softmax);
+    if (tape_failed(tape)) return;
+    struct node *mask = mask_of_result(call, softmax, kept), *drawn = NULL;
+    if (!mask)
+        for (size_t i = 0; i < softmax->n; i++) kept[i] = NAN;
+    *law = (struct kept){ kept, p, softmax->n, (size_t)last };
+    *property =
+        (struct bench_property){ "what is dropped, independent draws within 6.2 sigma (1e-9)",
+                                 kept_holds, law };
+    if (!tape_is_reference(tape)) drawn = node_integer_constant(tape, DT_U8, 0, 1, &bytes);
+    call_return_random(call, drawn, DT_U8, bits ? bits->rank : 1, bits ? bits->shape : &bytes,
+                       property);
+    call_return_typed(call, softmax, added->dtype);
+    struct node *scaled = node_divide(tape, softmax, node_scalar(tape, 1 - p));
+    if (mask) {
+        call_return_typed(call, node_select(tape, mask, scaled, node_scalar(tape, 0)), x->dtype);
+        return;
+    }
+    struct dropout d = {
+        .x = likely, .p = p, .scale = 1 / (1 - p), .roundings = 2, .n = softmax->n, .channel = 1
+    };
+    call_return_random(call, NULL, x->dtype, softmax->rank, softmax->shape,
+                       dropout_property(tape, d));
+}
+
 /* clang-format off */
 #define FACTORY(names, arguments, detail, kind) \
     { names, TORCH, arguments ", *, ScalarType? dtype=None, ...)", factory, OP_RANDOM | OP_NO_GRADIENT, detail, kind }
@@ -606,6 +701,7 @@ const struct op ops_random[] = {
     DROPOUT("feature_alpha_dropout", FUNCTIONAL, "(Tensor input, float p=0.5, bool training=False, bool inplace=False)", 3, "training"),
     DROPOUT("alpha_dropout", TORCH, "(Tensor input, float p, bool train)", 1, "train"),
     DROPOUT("feature_alpha_dropout", TORCH, "(Tensor input, float p, bool train)", 3, "train"),
+    { "npu_dropout_with_add_softmax", NPU, "(Tensor self, Tensor x1, Scalar alpha, float prob, int dim)", dropout_with_add_softmax, OP_RANDOM | OP_ONE_NODE, 0, NULL },
     { "native_dropout", ATEN, "(Tensor input, float p, bool? train)", dropout_with_mask, OP_RANDOM | OP_ONE_NODE, 0, NULL },
     { "_fused_dropout", ATEN, "(Tensor input, float p, Generator? generator=None)", dropout_with_mask, OP_RANDOM | OP_ONE_NODE, 1, NULL },
     { "native_dropout_backward", ATEN, "(Tensor grad_output, Tensor mask, float scale)", dropout_by_mask_backward, OP_ONE_NODE, 0, NULL },

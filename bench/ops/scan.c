@@ -15,6 +15,7 @@
 #include "bench/primitives/scan.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/view.h"
+#include "bench/tape/deviation.h"
 
 static enum dtype scan_dtype(struct call *call, const struct node *x)
 {
@@ -129,7 +130,8 @@ static struct node *widths(struct call *call, const struct node *y, int dim)
 /* Twice the integral for a constant width, from one sum. */
 static struct node *sum_less_ends(struct tape *tape, struct node *y, int dim, struct node *width)
 {
-    if (!tape_is_model(tape)) return y;
+    bool deviates = tape->deviation && tape->deviation->other_formulas;
+    if (!tape_is_model(tape) && !deviates) return y;
     int64_t last = y->shape[dim] - 1;
     struct node *ends =
         node_add(tape, node_slice(tape, y, dim, 0, 1, 1), node_slice(tape, y, dim, last, 1, 1));

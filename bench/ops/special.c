@@ -116,6 +116,11 @@ static void spherical_bessel(struct call *call)
     call_return_typed(call, y, dtype);
 }
 
+static void call_refuse_complex(struct call *call, const struct node *x)
+{
+    if (!call_require(call, !x->imaginary, "%s takes real numbers", call->api_case->api)) return;
+}
+
 /* text: the function of one variable. */
 static void special_function(struct call *call)
 {

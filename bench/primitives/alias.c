@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "bench/primitives/chain_rule.h"
+#include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 
 static void alias_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -50,6 +51,7 @@ static const struct primitive either = { "one of two formulas", either_backward,
 
 struct node *node_model_either(struct tape *tape, struct node *y, struct node *other)
 {
+    if (tape->deviation && tape->deviation->other_formulas && other->n == y->n) return other;
     if (!tape_is_model(tape) || tape_failed(tape) || other->n != y->n) return y;
     struct node *node = node_new(tape, &either, y->dtype, y->rank, y->shape, 2,
                                  (struct node *[]){ y, other }, NULL);

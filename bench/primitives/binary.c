@@ -12,6 +12,7 @@
 #include "bench/primitives/complex_parts.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/broadcast.h"
+#include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 #include "bench/tape/promotion.h"
 #include "core/checked.h"
@@ -36,8 +37,22 @@ static struct node *with_shared_errors(struct tape *tape, struct node *sum, stru
     return node_model_error(tape, sum, together, 4 / tape->unit);
 }
 
+static const struct primitive binary_primitive;
+static char operation_of(const struct binary_function *f);
+
+/* c p q of a slope p q, and c p / q of p / q. */
+static struct node *factor_by_factor(struct tape *tape, struct node *c, struct node *slope)
+{
+    char operation = slope->primitive == &binary_primitive ? operation_of(slope->parameters) : 0;
+    if (operation != '*' && operation != '/') return node_multiply(tape, c, slope);
+    struct node *first = factor_by_factor(tape, c, slope->inputs[0]);
+    return operation == '*' ? node_multiply(tape, first, slope->inputs[1])
+                            : node_divide(tape, first, slope->inputs[1]);
+}
+
 struct node *node_multiply_slope(struct tape *tape, struct node *c, struct node *slope)
 {
+    if (tape->deviation && tape->deviation->other_formulas) return factor_by_factor(tape, c, slope);
     struct node *flow = node_multiply(tape, c, slope);
     return flow->n == slope->n && tape_is_model(tape)
                ? node_model_error(tape, flow, slope, 2 * tape->tiny / tape->unit)
@@ -89,8 +104,6 @@ static void binary_enclose(struct enclosure *enclosure, void *ball, struct node 
     arb_clear(a);
     arb_clear(b);
 }
-
-static char operation_of(const struct binary_function *f);
 
 /* a^b for the small whole exponents that derivatives have, by multiplication. */
 static bool pair_power(struct pair *out, struct pair a, struct pair b)

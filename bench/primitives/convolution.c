@@ -18,10 +18,10 @@
 #include "bench/arithmetic/sum_spread.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/certified_matmul.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/deviating_product.h"
-#include "bench/primitives/matmul.h"
 #include "bench/primitives/short_factors.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
@@ -256,7 +256,7 @@ static void convolve(struct tape *tape, struct workspace *w, const struct convol
                    ys = y_start(c, image, group);
             unfold(w->columns, x->value + xs, w->map, c);
             multiply(tape, out->value + ys,
-                     &(struct gemm){ false, false, false, c->filters, c->points, depth, 0, 0 },
+                     &(struct gemm){ false, false, false, c->filters, c->points, depth, 0, 0, 0 },
                      k->value + ws, w->columns, w->single);
             if (!certify) continue;
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, c->filters, depth, false);
@@ -269,8 +269,8 @@ static void convolve(struct tape *tape, struct workspace *w, const struct convol
             struct factor filters = { k->value + ws, DT_F64, c->filters, depth, 1 };
             struct factor patches = { w->columns, DT_F64, c->points, 1, c->points };
             matmul_recompute(tape, &scratch,
-                             &(struct dot_matrix){ out->value + ys, out->error + ys, filters,
-                                                   patches, depth, out->dtype,
+                             &(struct dot_matrix){ out->value + ys, out->error + ys, c->points,
+                                                   filters, patches, depth, out->dtype,
                                                    node_is_narrow(x) && node_is_narrow(k) });
         }
 }
@@ -286,7 +286,7 @@ static void input_adjoint(struct tape *tape, struct workspace *w, const struct c
                    ys = y_start(c, image, group);
             memset(w->columns, 0, depth * c->points * sizeof(double));
             multiply(tape, w->columns,
-                     &(struct gemm){ true, false, false, depth, c->points, c->filters, 0, 0 },
+                     &(struct gemm){ true, false, false, depth, c->points, c->filters, 0, 0, 0 },
                      k->value + ws, y->value + ys, w->single);
             fold(out->value + xs, w->columns, w->map, c, single);
             if (!certify) continue;
@@ -336,7 +336,7 @@ static void weight_adjoint(struct tape *tape, struct workspace *w, const struct 
             bool within = !certify || image == 0;
             multiply(tape, within ? out->value + ws : w->product,
                      &(struct gemm){ false, true, within && image > 0, c->filters, depth, c->points,
-                                     0, 0 },
+                                     0, 0, 0 },
                      y->value + ys, w->columns, w->single);
             if (!certify) continue;
             if (!within)

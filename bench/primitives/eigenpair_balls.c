@@ -2,13 +2,11 @@
  * the approximation that it is given: its midpoints are the next approximation. */
 #include "bench/primitives/eigenpair_balls.h"
 
-#include <acb_mat.h>
-
 /* From double's 50 bits beyond 2,560. */
 enum { MOST_ROUNDS = 7 };
 
 /* Nearest doubles of the exact a would do for no more than 50 bits: the matrix itself, as complex balls. */
-static bool improve(acb_t value, acb_mat_t vector, const acb_mat_t a, slong precision)
+static void improve(acb_ptr value, acb_mat_t vector, const acb_mat_t a, slong precision)
 {
     acb_t approximate;
     acb_mat_t near;
@@ -19,7 +17,6 @@ static bool improve(acb_t value, acb_mat_t vector, const acb_mat_t a, slong prec
     acb_mat_eig_enclosure_rump(value, NULL, vector, a, approximate, near, precision);
     acb_clear(approximate);
     acb_mat_clear(near);
-    return acb_is_finite(value);
 }
 
 void eigenpair_init(struct eigenpair *pair, size_t order)
@@ -51,9 +48,23 @@ static void normalize(arb_ptr vector, const acb_mat_t complex_vector, slong prec
     arb_clear(norm);
 }
 
+bool complex_eigenpair_enclose(acb_ptr value, acb_mat_t vector, const acb_mat_t a, slong precision)
+{
+    slong sharp = 0;
+    bool found = true;
+    for (int round = 0; found && round < MOST_ROUNDS; round++) {
+        improve(value, vector, a, precision);
+        slong bits = acb_rel_accuracy_bits(value);
+        found = arb_is_finite(acb_realref(acb_mat_entry(vector, 0, 0)));
+        if (round > 1 && bits <= sharp) break;
+        sharp = bits;
+    }
+    return found;
+}
+
 bool eigenpair_enclose(struct eigenpair *pair, slong precision)
 {
-    slong n = arb_mat_nrows(pair->matrix), sharp = 0;
+    slong n = arb_mat_nrows(pair->matrix);
     acb_mat_t matrix, vector;
     acb_t value;
     acb_init(value);
@@ -62,13 +73,7 @@ bool eigenpair_enclose(struct eigenpair *pair, slong precision)
     acb_mat_set_arb_mat(matrix, pair->matrix);
     acb_set_arb(value, pair->value);
     for (slong i = 0; i < n; i++) acb_set_arb(acb_mat_entry(vector, i, 0), pair->vector + i);
-    bool found = true;
-    for (int round = 0; found && round < MOST_ROUNDS; round++) {
-        found = improve(value, vector, matrix, precision);
-        slong bits = acb_rel_accuracy_bits(value);
-        if (round > 1 && bits <= sharp) break;
-        sharp = bits;
-    }
+    bool found = complex_eigenpair_enclose(value, vector, matrix, precision);
     if (found) normalize(pair->vector, vector, precision);
     arb_set(pair->value, acb_realref(value));
     acb_clear(value);

@@ -2,6 +2,7 @@
 #ifndef PROBE_BENCH_PRIMITIVES_EIGENPAIR_BALLS_H
 #define PROBE_BENCH_PRIMITIVES_EIGENPAIR_BALLS_H
 
+#include <acb_mat.h>
 #include <arb_mat.h>
 #include <stdbool.h>
 
@@ -21,5 +22,9 @@ void eigenpair_clear(struct eigenpair *pair);
  * approximation. False where a ball at this precision cannot tell the eigenvalue from others: both mean
  * nothing then. */
 bool eigenpair_enclose(struct eigenpair *pair, slong precision);
+
+/* The same for any square matrix: approximations of a simple eigenvalue and of its eigenvector (n, 1), which become enclosures; the
+ * vector's norm and phase are left as they come. */
+bool complex_eigenpair_enclose(acb_ptr value, acb_mat_t vector, const acb_mat_t a, slong precision);
 
 #endif

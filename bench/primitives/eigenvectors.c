@@ -16,6 +16,7 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_embedding.h"
 #include "bench/primitives/eigenpair_balls.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
@@ -27,6 +28,7 @@
 struct eigen {
     struct node *values, *vectors;
     double *distance; /* within a group, for each matrix */
+    bool embedded;    /* a complex matrix: values and vectors in twos */
 };
 
 /* One matrix being decomposed. Rows of `x` and `z` are vectors. */
@@ -34,6 +36,7 @@ struct spectrum {
     struct tape *tape;
     size_t n;
     enum dtype dtype;
+    bool embedded;
     double *values, *x, *z, *residual; /* (n), (n, n), (n, n), norms of the rows of R (n) */
     struct group_matrix matrix;
     double weyl;     /* bound on the error of every eigenvalue */
@@ -60,7 +63,8 @@ static void values_backward(struct tape *tape, struct node *node, struct node *c
     tape_accumulate(tape, node->inputs[0], node_matmul(tape, scaled, false, eigen->vectors, true));
 }
 
-/* V (skew(V^T G) / (l_j - l_i)) V^T with skew(X) = (X - X^T) / 2, nothing on the diagonal. */
+/* V (skew(V^T G) / (l_j - l_i)) V^T with skew(X) = (X - X^T) / 2, nothing on the diagonal nor between v and iv, which is a
+ * phase. */
 static void vectors_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct eigen *eigen = node->parameters;
@@ -73,6 +77,8 @@ static void vectors_backward(struct tape *tape, struct node *node, struct node *
     struct node *inner = node_matmul(tape, node, true, cotangent, false);
     inner = node_subtract(tape, inner, node_transpose(tape, inner, 1, 2));
     inner = node_scale(tape, node_divide(tape, inner, node_add(tape, gaps, eye)), 0.5);
+    if (eigen->embedded)
+        inner = node_select(tape, group_twins(tape, n), node_scalar(tape, 0), inner);
     struct node *left = node_matmul(tape, node, false, inner, false);
     tape_accumulate(tape, node->inputs[0], node_matmul(tape, left, false, node, true));
 }
@@ -165,6 +171,12 @@ static void model_group(const struct spectrum *s, double *error, size_t start, s
     for (size_t i = 0; i < n; i++) error[i] = sqrt(error[i]);
 }
 
+/* End of the group that starts at `start`; of an embedded matrix it has whole twos. */
+static size_t end_of(const struct spectrum *s, size_t start)
+{
+    return group_end(s->values, s->n, start, s->distance, s->embedded);
+}
+
 /* The vectors of all groups into z, their bounds into `vectors`. */
 static struct status settle_groups(struct spectrum *s, struct node *vectors, size_t batch,
                                    const double *aim, double *errors, double *aimed)
@@ -172,13 +184,18 @@ static struct status settle_groups(struct spectrum *s, struct node *vectors, siz
     size_t n = s->n;
     for (size_t start = 0, end; start < n; start = end) {
         bool near;
-        end = group_end(s->values, n, start, s->distance);
+        end = end_of(s, start);
         size_t count = end - start;
         for (size_t j = 0; j < count; j++)
             for (size_t i = 0; i < n; i++)
                 aimed[j * n + i] = aim ? aim[i * n + start + j] : s->x[(start + j) * n + i];
-        const struct basis_aim basis = { s->x + start * n,      aimed, n, count, count,
-                                         turn_of(s, start, end) };
+        const struct basis_aim basis = { s->x + start * n,
+                                         aim || !s->embedded ? aimed : NULL,
+                                         n,
+                                         count,
+                                         count,
+                                         turn_of(s, start, end),
+                                         s->embedded };
         TRY(nearest_basis(s->z + start * n, &errors[start], &near, &basis, s->tape->arena));
         for (size_t j = start + 1; j < end; j++) errors[j] = errors[start];
     }
@@ -186,7 +203,7 @@ static struct status settle_groups(struct spectrum *s, struct node *vectors, siz
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) out[i * n + j] = s->z[j * n + i];
     for (size_t start = 0, end; vectors->error && start < n; start = end) {
-        end = group_end(s->values, n, start, s->distance);
+        end = end_of(s, start);
         if (tape_is_model(s->tape)) model_group(s, aimed, start, end);
         for (size_t j = start; j < end; j++)
             for (size_t i = 0; i < n; i++)
@@ -218,17 +235,17 @@ static struct status decompose(struct spectrum *s, const struct eigen *eigen, co
     return settle_groups(s, eigen->vectors, batch, aim, scratch, scratch + n);
 }
 
-struct node *node_eigenvalues(struct tape *tape, struct node *a, const double *aim,
-                              struct node **vectors)
+static struct node *real_eigenvalues(struct tape *tape, struct node *a, bool embedded,
+                                     const double *aim, struct node **vectors)
 {
-    a = node_to_real(tape, a);
-    if (vectors) *vectors = a;
+    *vectors = a;
     struct eigen *eigen = tape_allocate(tape, 1, sizeof *eigen);
     if (!tape_failed(tape) && (a->rank != 3 || a->shape[1] != a->shape[2]))
         tape_fail(tape, STATUS_SKIP, "a square matrix is needed");
     if (tape_failed(tape)) return tape_failure(tape);
     (void)node_values(tape, a);
     struct node *values = node_new(tape, &values_primitive, a->dtype, 2, a->shape, 1, &a, eigen);
+    eigen->embedded = embedded;
     eigen->values = values;
     eigen->vectors = node_new(tape, &vectors_primitive, a->dtype, 3, a->shape, 1, &a, eigen);
     eigen->distance = tape_allocate(tape, (size_t)a->shape[0], sizeof *eigen->distance);
@@ -236,7 +253,7 @@ struct node *node_eigenvalues(struct tape *tape, struct node *a, const double *a
     double *room = tape_allocate(tape, 4 * n * n + 4 * n, sizeof *room);
     (void)node_need_errors(tape, values);
     (void)node_need_errors(tape, eigen->vectors);
-    struct spectrum s = { .tape = tape, .n = n, .dtype = a->dtype };
+    struct spectrum s = { .tape = tape, .n = n, .dtype = a->dtype, .embedded = embedded };
     for (size_t b = 0; b < (size_t)a->shape[0] && n && !tape_failed(tape); b++) {
         s.values = room;
         s.residual = room + n;
@@ -248,6 +265,21 @@ struct node *node_eigenvalues(struct tape *tape, struct node *a, const double *a
     if (tape_failed(tape)) return tape_failure(tape);
     node_round(tape, values);
     node_round(tape, eigen->vectors);
-    if (vectors) *vectors = eigen->vectors;
+    *vectors = eigen->vectors;
+    return values;
+}
+
+struct node *node_eigenvalues(struct tape *tape, struct node *a, const double *aim,
+                              struct node **vectors)
+{
+    struct node *v, *values;
+    if (!a->imaginary) {
+        values = real_eigenvalues(tape, node_to_real(tape, a), false, aim, &v);
+    } else {
+        values = real_eigenvalues(tape, node_embedding(tape, a), true, aim, &v);
+        values = node_slice(tape, values, 1, 0, a->shape[1], 2);
+        v = node_of_embedding(tape, v);
+    }
+    if (vectors) *vectors = v;
     return values;
 }

@@ -1,24 +1,19 @@
-/* Batched matrix products, certified.
- *
- * Values and the bound gamma ||a_i||_2 ||b_j||_2 for exact inputs: bench/arithmetic/panels.h; errors of the inputs
- * add ||Ea_i|| ||b_j|| + ||a_i|| ||Eb_j|| + ||Ea_i|| ||Eb_j||. What that leaves open is recomputed by dot products
- * in more precision. Input tensors stay in their dtype: a panel of them at a time is converted.
- * BENCH_NATIVE uses sgemm: the float kernel of an ordinary library.
+/* Batched matrix products. The reference: bench/primitives/certified_matmul.h. BENCH_NATIVE uses sgemm, in tiles that
+ * idle threads take: the float kernel of an ordinary library.
  */
 #include "bench/primitives/matmul.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "bench/arithmetic/certificate.h"
 #include "bench/arithmetic/compensated.h"
 #include "bench/arithmetic/gemm.h"
 #include "bench/arithmetic/norms.h"
-#include "bench/arithmetic/panels.h"
 #include "bench/arithmetic/rounding.h"
-#include "bench/arithmetic/sum_spread.h"
+#include "bench/arithmetic/tiles.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/certified_matmul.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/deviating_product.h"
@@ -27,30 +22,10 @@
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 #include "bench/tape/promotion.h"
-#include "core/vectorize.h"
-
-struct matmul {
-    bool transpose_a, transpose_b;
-    size_t batch, m, n, k;
-};
-
-static size_t a_element(const struct matmul *p, const struct node *a, size_t batch, size_t row,
-                        size_t l)
-{
-    size_t base = a->shape[0] == 1 ? 0 : batch * p->m * p->k;
-    return base + (p->transpose_a ? l * p->m + row : row * p->k + l);
-}
-
-static size_t b_element(const struct matmul *p, const struct node *b, size_t batch, size_t l,
-                        size_t column)
-{
-    size_t base = b->shape[0] == 1 ? 0 : batch * p->k * p->n;
-    return base + (p->transpose_b ? column * p->k + l : l * p->n + column);
-}
 
 static struct gemm gemm_of(const struct matmul *p)
 {
-    return (struct gemm){ p->transpose_a, p->transpose_b, false, p->m, p->n, p->k, 0, 0 };
+    return (struct gemm){ p->transpose_a, p->transpose_b, false, p->m, p->n, p->k, 0, 0, 0 };
 }
 
 /* ---- the primitive -------------------------------------------------------------------------- */
@@ -131,32 +106,47 @@ static const float *single_values(struct tape *tape, struct node *x)
     return x->single = single;
 }
 
+/* A product of float operands, in tiles. */
+struct single_work {
+    const struct matmul *p;
+    const struct node *a, *b;
+    const float *x, *y;
+    float *z;
+    struct tiles tiles;
+};
+
+static struct status single_part(void *context, size_t number, void *scratch)
+{
+    const struct single_work *w = context;
+    const struct matmul *p = w->p;
+    (void)scratch;
+    for (size_t i = 0; i < tiles_in(&w->tiles, number); i++) {
+        const struct tile t = tile_at(&w->tiles, number, i);
+        struct gemm gemm = gemm_of(p);
+        gemm.m = t.rows;
+        gemm.n = t.columns;
+        gemm.step_a = p->transpose_a ? p->m : p->k;
+        gemm.step_b = p->transpose_b ? p->k : p->n;
+        gemm.step_z = p->n;
+        gemm_float(w->z + (t.product * p->m + t.first_row) * p->n + t.first_column, &gemm,
+                   w->x + a_element(p, w->a, t.product, t.first_row, 0),
+                   w->y + b_element(p, w->b, t.product, 0, t.first_column));
+    }
+    return status_ok();
+}
+
 /* The result stays in float, in the room of the doubles that are not made of it. */
 static void single_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
                            const struct matmul *p)
 {
     const float *x = single_values(tape, a), *y = single_values(tape, b);
     float *z = (float *)(void *)node->value;
-    struct gemm gemm = gemm_of(p);
     if (tape_failed(tape)) return;
-    for (size_t t = 0; t < p->batch; t++)
-        gemm_float(z + t * p->m * p->n, &gemm, x + a_element(p, a, t, 0, 0),
-                   y + b_element(p, b, t, 0, 0));
+    struct single_work work = { p, a, b, x, y, z, tiles_of(p->batch, p->m, p->n, p->k) };
+    tape_parallel(tape, &(struct parallel){
+                            .parts = work.tiles.parts, .part = single_part, .context = &work });
     node->single = z;
     node->value = NULL;
-}
-
-/* BLAS may skip or reorder non-finite terms; products with any of them are done by definition. */
-static void repair_nonfinite(double *z, const double *x, const double *y, const struct matmul *p)
-{
-    for (size_t i = 0; i < p->m; i++)
-        for (size_t j = 0; j < p->n; j++) {
-            double sum = 0;
-            for (size_t l = 0; l < p->k; l++)
-                sum += x[p->transpose_a ? l * p->m + i : i * p->k + l] *
-                       y[p->transpose_b ? j * p->k + l : l * p->n + j];
-            if (!isfinite(sum)) z[i * p->n + j] = sum;
-        }
 }
 
 /* As a device computes in double. */
@@ -171,7 +161,7 @@ static void double_product(struct tape *tape, struct node *node, struct node *a,
         size_t at_a = a_element(p, a, t, 0, 0), at_b = b_element(p, b, t, 0, 0);
         double *z = node->value + t * p->m * p->n;
         deviating_gemm(tape, z, &gemm, x + at_a, y + at_b);
-        if (!finite) repair_nonfinite(z, x + at_a, y + at_b, p);
+        if (!finite) matmul_repair(z, p->n, x + at_a, y + at_b, p, 0, p->m, 0, p->n);
     }
 }
 
@@ -191,315 +181,6 @@ static struct node *integer_product(struct tape *tape, struct node *a, struct no
                 node->integer[(t * p->m + i) * p->n + j] = (int64_t)sum;
             }
     return node_to_integer(tape, node, dtype_promote(a->dtype, b->dtype));
-}
-
-/* ---- typical errors ---------------------------------------------------------------------------- */
-
-/* sum_spread of the products of element (i, j): exactly where it was looked at, elsewhere by an estimate
- * that knows the element's value and the norms of its lines, times the worst that was seen. Imitated sums of one
- * element may be right by luck, so what they say of all elements together counts for each. */
-struct typical {
-    double *own; /* of all elements, or NULL: there are too many */
-    double quotient, repeated;
-};
-
-/* How many elements are looked at: a millisecond's worth of terms. */
-enum { MOST_LOOKED_AT = 4096, LEAST_LOOKED_AT = 64, TERMS_LOOKED_AT = 1 << 18 };
-
-static size_t looks(size_t k)
-{
-    size_t count = TERMS_LOOKED_AT / k;
-    return count > MOST_LOOKED_AT    ? MOST_LOOKED_AT
-           : count < LEAST_LOOKED_AT ? LEAST_LOOKED_AT
-                                     : count;
-}
-
-/* The estimate: the sum of squares of the products as if they were spread evenly. */
-static double estimated_spread(double k, double value, double norms)
-{
-    double squares = norms * norms / k;
-    return (sum_spread_of_any_order(k, value, squares) + squares) / 3;
-}
-
-static void look_at_products(struct typical *typical, struct tape *tape, const struct node *node,
-                             const struct node *a, const struct node *b, const struct matmul *p)
-{
-    size_t stride = (node->n - 1) / looks(p->k) + 1, size = p->m * p->n;
-    double *term = tape_allocate(tape, p->k, sizeof *term);
-    typical->own = stride == 1 ? tape_allocate(tape, node->n, sizeof *typical->own) : NULL;
-    double repeated = 0, looked_at = 0;
-    typical->quotient = 0;
-    for (size_t at = 0; at < node->n && !tape_failed(tape); at += stride) {
-        const double *x = a->value + a_element(p, a, at / size, at % size / p->n, 0);
-        const double *y = b->value + b_element(p, b, at / size, 0, at % p->n);
-        size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
-        double norm_x = 0, norm_y = 0;
-        for (size_t l = 0; l < p->k; l++) {
-            double u = x[l * step_x], v = y[l * step_y];
-            term[l] = u * v;
-            norm_x += u * u;
-            norm_y += v * v;
-        }
-        struct sum_spread parts = { 0, 0 };
-        if (isfinite(node->value[at])) parts = sum_spread_parts(term, p->k, true, !tape->wide);
-        double spread = fmax(parts.formula, parts.imitated);
-        if (parts.formula > 0) {
-            repeated += parts.imitated / parts.formula;
-            looked_at++;
-        }
-        double estimate =
-            estimated_spread((double)p->k, node->value[at], sqrt(norm_x) * sqrt(norm_y));
-        if (typical->own) typical->own[at] = spread;
-        if (spread > 0 && estimate > 0)
-            typical->quotient = fmax(typical->quotient, spread / estimate);
-    }
-    typical->repeated = looked_at > 0 ? fmax(repeated / looked_at, 1) : 1;
-}
-
-static double typical_error(const struct typical *typical, size_t at, double k, double value,
-                            double norms)
-{
-    double spread = typical->own ? typical->own[at] * typical->repeated
-                                 : estimated_spread(k, value, norms) * typical->quotient;
-    return isfinite(spread) ? sqrt(spread) : 0;
-}
-
-/* ---- bounds --------------------------------------------------------------------------------- */
-
-/* What the bound of C_ij is made of: gamma |a_i| |b_j|, and from the operands' errors
- * spread (|Ea_i| |b_j| + (|a_i| + |Ea_i|) |Eb_j|). */
-struct norm_bounds {
-    double gamma, spread, tiny;
-    bool exact_a, exact_b;
-    double *norms; /* of rows and columns, of one pair of matrices after the other */
-    double *row, *column, *row_error, *column_error; /* of one pair */
-    double *scratch;
-    bool typical; /* the model of the root mean square: not gamma, but */
-    struct typical products;
-    double unit;
-};
-
-static struct norm_bounds bounds_open(struct tape *tape, const struct node *a, const struct node *b,
-                                      const struct matmul *p)
-{
-    struct norm_bounds s = { .gamma = gamma_of(panels_roundings(p->k)) * (1 + 0x1p-20),
-                             .spread = 1,
-                             .tiny = (double)p->k * tape->tiny,
-                             .exact_a = node_is_exact(a),
-                             .exact_b = node_is_exact(b) };
-    if (tape_is_model(tape)) s.gamma = dot_growth(tape, p->k) * tape->unit;
-    s.unit = tape->unit;
-    s.typical = tape_is_typical(tape);
-    if (s.typical) s.spread = 1 / sqrt((double)p->k);
-    s.norms = tape_allocate(tape, (p->batch + 1) * (p->m + p->n), sizeof *s.norms);
-    if (!s.exact_a || !s.exact_b)
-        s.scratch = tape_allocate(tape, p->k * (p->m > p->n ? p->m : p->n), sizeof *s.scratch);
-    if (tape_failed(tape)) return s;
-    s.row_error = s.norms + p->batch * (p->m + p->n);
-    s.column_error = s.row_error + p->m;
-    return s;
-}
-
-/* Norms of the bounds of a matrix stored at `start`, as line_norms. */
-static void error_norms(double *norm, double *scratch, const struct node *x, size_t start,
-                        size_t lines, size_t length, bool down)
-{
-    for (size_t i = 0; i < lines * length; i++) scratch[i] = node_error(x, start + i);
-    line_norms(norm, scratch, lines, length, down);
-}
-
-/* The norms of the errors of the t-th matrices; those of a repeated one stay. */
-static void error_norms_of_batch(struct norm_bounds *s, const struct node *a, const struct node *b,
-                                 const struct matmul *p, size_t t)
-{
-    if (!s->exact_a && (t == 0 || a->shape[0] != 1))
-        error_norms(s->row_error, s->scratch, a, a_element(p, a, t, 0, 0), p->m, p->k,
-                    p->transpose_a);
-    if (!s->exact_b && (t == 0 || b->shape[0] != 1))
-        error_norms(s->column_error, s->scratch, b, b_element(p, b, t, 0, 0), p->n, p->k,
-                    !p->transpose_b);
-}
-
-/* Bounds of a row of products of exact operands: factor * |b_j|, 0 for values that are not finite.
- * Returns how many are not certified at first sight. */
-VECTORIZED static size_t exact_row_bounds(double *restrict error, const double *restrict value,
-                                          const double *restrict column, double factor, double tiny,
-                                          const struct certificate *certificate, size_t n)
-{
-    double relative = certificate->relative, least = certificate->least;
-    size_t open = 0;
-    for (size_t j = 0; j < n; j++) {
-        double magnitude = fabs(value[j]), bound = factor * column[j] * (1 + 0x1p-50) + tiny;
-        bound = magnitude < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;
-        open += (bound > relative * magnitude) & (bound > least);
-        error[j] = bound;
-    }
-    return open;
-}
-
-/* Bounds of the row that starts at element `at`, row i of its matrix, when an operand is inexact or in
- * the model of typical errors. */
-static void carried_row_bounds(double *error, const double *value, const struct norm_bounds *s,
-                               const struct matmul *p, size_t at)
-{
-    size_t i = at / p->n % p->m;
-    double tiny = s->tiny, ra = s->row[i], ea = s->exact_a ? 0 : s->row_error[i];
-    for (size_t j = 0; j < p->n; j++) {
-        double cb = s->column[j], bound = s->gamma * ra * cb + tiny;
-        if (s->typical)
-            bound = s->unit * typical_error(&s->products, at + j, (double)p->k, value[j], ra * cb) +
-                    tiny;
-        if (ea > 0) bound += s->spread * ea * cb;
-        if (!s->exact_b) bound += s->spread * (ra + ea) * s->column_error[j];
-        error[j] = tidy_bound(bound * (1 + 0x1p-40), value[j]);
-    }
-}
-
-bool node_is_narrow(const struct node *x)
-{
-    return x->source && dtype_info(x->dtype)->significand_bits <= 24;
-}
-
-void matmul_recompute(struct tape *tape, double **scratch, const struct dot_matrix *c)
-{
-    struct dots dots;
-    if (!dots_open(c)) return;
-    if (!*scratch) *scratch = tape_allocate(tape, dots_scratch(c), sizeof **scratch);
-    if (!*scratch) return;
-    dots_prepare(&dots, *scratch, c);
-    dots_recompute(&dots, 0, c->a.lines);
-}
-
-/* Elements from `at` on as they are stored: converted, or of an input tensor. */
-static struct factor factor_of(const struct node *x, size_t at, size_t lines, size_t length,
-                               bool down)
-{
-    struct factor f = { x->value, DT_F64, lines, down ? 1 : length, down ? lines : 1 };
-    if (!x->value) {
-        f.x = x->source->data;
-        f.dtype = x->source->dtype;
-    }
-    f.x = (const char *)f.x + at * dtype_info(f.dtype)->bytes;
-    return f;
-}
-
-/* The dtype of an exact scalar, DT_NONE, is taken for float. */
-static struct certificate certificate_for(const struct node *node)
-{
-    return certificate_of(node->dtype == DT_NONE ? DT_F32 : node->dtype);
-}
-
-/* The product of one pair of matrices and what becomes of it. */
-struct certified {
-    struct panels panels;
-    struct dot_matrix dots;
-    struct norm_bounds bounds;
-    struct certificate certificate;
-    bool finite;
-};
-
-/* Rows that are bounded and recomputed together, while they are in a cache. */
-enum { ROWS_AT_ONCE = 64 };
-
-/* Bounds of rows from `first` on of the matrix at element `at`. Returns how many elements of a product of exact
- * operands are not certified at first sight. */
-static size_t bound_rows(const struct certified *c, const struct matmul *p, const struct node *node,
-                         size_t at, size_t first, size_t end)
-{
-    const struct norm_bounds *s = &c->bounds;
-    size_t open = 0;
-    for (size_t i = first; i < end; i++) {
-        size_t row = at + i * p->n;
-        if (s->exact_a && s->exact_b && !s->typical)
-            open += exact_row_bounds(node->error + row, node->value + row, s->column,
-                                     s->gamma * s->row[i] * (1 + 0x1p-40), s->tiny * 2,
-                                     &c->certificate, p->n);
-        else carried_row_bounds(node->error + row, node->value + row, s, p, row);
-    }
-    return open;
-}
-
-/* Bounds of the t-th product, and dot products in more precision of what they leave open. */
-static void certify_product(struct tape *tape, struct certified *c, const struct matmul *p,
-                            const struct node *node, const struct node *a, const struct node *b,
-                            size_t t)
-{
-    if (tape_failed(tape)) return;
-    struct arena_mark before = arena_mark(tape->arena);
-    struct dots dots = { 0 };
-    /* No double certifies a float64. */
-    bool recomputes = c->finite && !tape_is_model(tape) &&
-                      dtype_info(c->certificate.dtype)->significand_bits <= 24;
-    error_norms_of_batch(&c->bounds, a, b, p, t);
-    for (size_t i = 0; i < p->m; i += ROWS_AT_ONCE) {
-        size_t end = p->m - i < ROWS_AT_ONCE ? p->m : i + ROWS_AT_ONCE;
-        if (!bound_rows(c, p, node, t * p->m * p->n, i, end) || !recomputes) continue;
-        if (!dots.c) {
-            double *scratch = tape_allocate(tape, dots_scratch(&c->dots), sizeof *scratch);
-            if (!scratch) return;
-            dots_prepare(&dots, scratch, &c->dots);
-        }
-        dots_recompute(&dots, i, end);
-    }
-    arena_rewind(tape->arena, before);
-}
-
-/* The t-th product by panels, or, with factors that are not finite, by definition. */
-static void multiply(struct tape *tape, struct certified *c, double *scratch, struct node *a,
-                     struct node *b, const struct matmul *p, size_t t)
-{
-    panels_multiply(scratch, &c->panels);
-    c->finite = all_finite(c->bounds.row, p->m) && all_finite(c->bounds.column, p->n);
-    if (c->finite) return;
-    const double *x = node_values(tape, a), *y = node_values(tape, b);
-    if (tape_failed(tape)) return;
-    x += a_element(p, a, t, 0, 0);
-    y += b_element(p, b, t, 0, 0);
-    c->finite = all_finite(x, p->m * p->k) && all_finite(y, p->k * p->n);
-    if (!c->finite) repair_nonfinite(c->panels.value, x, y, p);
-}
-
-/* The t-th product, its norms where they are for all of them. */
-static void take_product(struct certified *c, const struct node *node, const struct node *a,
-                         const struct node *b, const struct matmul *p, size_t t)
-{
-    double *value = node->value + t * p->m * p->n, *error = node->error + t * p->m * p->n;
-    double *row = c->bounds.norms + t * (p->m + p->n), *column = row + p->m;
-    struct factor x = factor_of(a, a_element(p, a, t, 0, 0), p->m, p->k, p->transpose_a),
-                  y = factor_of(b, b_element(p, b, t, 0, 0), p->n, p->k, !p->transpose_b);
-    c->panels = (struct panels){ value, x, y, p->k, row, column };
-    c->dots = (struct dot_matrix){
-        value, error, x, y, p->k, node->dtype, node_is_narrow(a) && node_is_narrow(b)
-    };
-    c->bounds.row = row;
-    c->bounds.column = column;
-}
-
-/* In the reference and in models: values and bounds. */
-static void certified_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
-                              const struct matmul *p)
-{
-    struct certified c = { .certificate = certificate_for(node) };
-    double *scratch = NULL;
-    if (!node_is_exact(a) || !node_is_exact(b) || tape_is_typical(tape))
-        (void)node_values(tape, a), (void)node_values(tape, b);
-    if (!node_need_errors(tape, node)) return;
-    bool unread = !a->value || !b->value;
-    struct arena_mark before = arena_mark(tape->arena);
-    c.bounds = bounds_open(tape, a, b, p);
-    for (size_t t = 0; t < p->batch && !tape_failed(tape); t++) {
-        take_product(&c, node, a, b, p, t);
-        if (!scratch) scratch = tape_allocate(tape, panels_scratch(&c.panels), sizeof *scratch);
-        if (scratch) multiply(tape, &c, scratch, a, b, p, t);
-        if (!c.bounds.typical) certify_product(tape, &c, p, node, a, b, t);
-    }
-    if (c.bounds.typical) look_at_products(&c.bounds.products, tape, node, a, b, p);
-    for (size_t t = 0; c.bounds.typical && t < p->batch; t++) {
-        take_product(&c, node, a, b, p, t);
-        certify_product(tape, &c, p, node, a, b, t);
-    }
-    /* What had to be read stays. */
-    if (unread == (!a->value || !b->value)) arena_rewind(tape->arena, before);
 }
 
 /* The terms of one dot product from the dtype of the tensors. */
@@ -550,8 +231,8 @@ static struct node *complex_matmul(struct tape *tape, struct node *a, bool trans
 }
 
 /* The sizes of a product; NULL after a failure. */
-static const struct matmul *matmul_of(struct tape *tape, const struct node *a, bool transpose_a,
-                                      const struct node *b, bool transpose_b)
+static struct matmul *matmul_of(struct tape *tape, const struct node *a, bool transpose_a,
+                                const struct node *b, bool transpose_b)
 {
     struct matmul *p = tape_allocate(tape, 1, sizeof *p);
     if (!p) return NULL;
@@ -560,7 +241,8 @@ static const struct matmul *matmul_of(struct tape *tape, const struct node *a, b
                           (size_t)(a->shape[0] == 1 ? b->shape[0] : a->shape[0]),
                           (size_t)a->shape[transpose_a ? 2 : 1],
                           (size_t)b->shape[transpose_b ? 1 : 2],
-                          (size_t)a->shape[transpose_a ? 1 : 2] };
+                          (size_t)a->shape[transpose_a ? 1 : 2],
+                          NULL };
     if (p->k != (size_t)b->shape[transpose_b ? 2 : 1] ||
         (a->shape[0] != 1 && b->shape[0] != 1 && a->shape[0] != b->shape[0])) {
         tape_fail(tape, STATUS_SKIP, "matrices of %zux%zu and %lldx%zu do not multiply", p->m, p->k,
@@ -571,9 +253,15 @@ static const struct matmul *matmul_of(struct tape *tape, const struct node *a, b
 }
 
 static void evaluate(struct tape *tape, struct node *node, struct node *a, struct node *b,
-                     const struct matmul *p)
+                     struct matmul *p)
 {
-    if (!p->k) {
+    if (tape_is_model(tape) && p->k && node->n) {
+        matmul_certify(tape, node, a, b, p);
+        return;
+    }
+    node->value = tape_allocate(tape, node->n, sizeof *node->value);
+    if (!node->value) return;
+    if (!p->k || !node->n) {
         memset(node->value, 0, node->n * sizeof *node->value);
         return;
     }
@@ -582,8 +270,7 @@ static void evaluate(struct tape *tape, struct node *node, struct node *a, struc
         return;
     }
     if (!tape_is_reference(tape)) double_product(tape, node, a, b, p);
-    else if (tape_is_model(tape) || !single_dot(tape, node, a, b, p))
-        certified_product(tape, node, a, b, p);
+    else if (!single_dot(tape, node, a, b, p)) matmul_certify(tape, node, a, b, p);
 }
 
 struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, struct node *b,
@@ -596,16 +283,18 @@ struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, st
         a = node_to_real(tape, a);
         b = node_to_real(tape, b);
     }
-    const struct matmul *p = matmul_of(tape, a, transpose_a, b, transpose_b);
+    struct matmul *p = matmul_of(tape, a, transpose_a, b, transpose_b);
     if (!p) return a;
     if (integral) return integer_product(tape, a, b, p);
     int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };
     a = node_factor(tape, a);
     b = node_factor(tape, b);
     struct node *inputs[2] = { a, b };
-    struct node *node = node_new(tape, &matmul_primitive, dtype_promote(a->dtype, b->dtype), 3,
-                                 shape, 2, inputs, p);
-    if (!tape_failed(tape) && node->n) evaluate(tape, node, a, b, p);
+    for (int i = 0; i < 2; i++)
+        if (node_is_deferred(inputs[i])) (void)node_values(tape, inputs[i]);
+    struct node *node = node_step(tape, &matmul_primitive, dtype_promote(a->dtype, b->dtype), 3,
+                                  shape, 2, inputs, p);
+    if (!tape_failed(tape)) evaluate(tape, node, a, b, p);
     model_stages(tape, node);
     return node;
 }

@@ -9,6 +9,7 @@
 #include "bench/arithmetic/rounding.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_embedding.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix_model.h"
@@ -319,6 +320,7 @@ static double residual_norm(const struct tape *tape, const struct node *a, const
 
 struct node *node_inverse(struct tape *tape, struct node *a)
 {
+    if (a->imaginary) return node_by_embedding(tape, a, node_inverse);
     a = node_to_real(tape, a);
     struct node *node = matrix_node(tape, &inverse_primitive, a, 3, a->shape, NULL);
     if (!node) return a;
@@ -442,6 +444,7 @@ static void model_cholesky(struct tape *tape, struct node *node, const struct no
 
 struct node *node_cholesky(struct tape *tape, struct node *a)
 {
+    if (a->imaginary) return node_by_embedding(tape, a, node_cholesky);
     a = node_to_real(tape, a);
     struct node *node = matrix_node(tape, &cholesky_primitive, a, 3, a->shape, NULL);
     if (!node) return a;
@@ -605,6 +608,7 @@ static void model_exponential(struct tape *tape, struct node *node, const struct
 
 struct node *node_matrix_exponential(struct tape *tape, struct node *a)
 {
+    if (a->imaginary) return node_by_embedding(tape, a, node_matrix_exponential);
     a = node_to_real(tape, a);
     struct node *node = matrix_node(tape, &exponential_primitive, a, 3, a->shape, NULL);
     if (!node) return a;

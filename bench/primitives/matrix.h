@@ -10,10 +10,14 @@
 
 #include "bench/tape/tape.h"
 
+/* Real or complex. The Cholesky factor is the lower one and reads the lower triangle, of complex a including the diagonal's
+ * imaginary parts, which are 0. */
 struct node *node_inverse(struct tape *tape, struct node *a);
-struct node *node_determinant(struct tape *tape, struct node *a); /* (batch) */
-struct node *node_cholesky(struct tape *tape, struct node *a);    /* lower */
+struct node *node_cholesky(struct tape *tape, struct node *a);
 struct node *node_matrix_exponential(struct tape *tape, struct node *a);
+
+/* Real only; bench/primitives/complex_matrix.h has those of complex matrices. */
+struct node *node_determinant(struct tape *tape, struct node *a); /* (batch) */
 
 /* L and U packed as LAPACK does; *pivots gets the 1-based row exchanges, int32 (batch, n). */
 struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots);

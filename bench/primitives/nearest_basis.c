@@ -78,6 +78,55 @@ static double error_bound(const struct basis_aim *aim, const double *z, const do
     return proven ? 1.01 * (defect + 3 * apart / least) : INFINITY;
 }
 
+/* Vector j of rows of length n that are embedded complex ones: v, and iv behind it. */
+static void put_embedded(double *rows, size_t j, const double *v, size_t n)
+{
+    double *own = rows + 2 * j * n;
+    for (size_t i = 0; i < n; i += 2) {
+        own[i] = own[n + i + 1] = v[i];
+        own[i + 1] = v[i + 1];
+        own[n + i] = -v[i + 1];
+    }
+}
+
+/* Of the span of x (k, n), an embedded one, `wanted` vectors of an embedded basis: Gram and Schmidt's, of rows of x as complex
+ * vectors, the longest rest first. `rest` (k, n) is room. */
+static void embedded_basis(double *y, double *rest, const struct basis_aim *aim)
+{
+    size_t k = aim->k, n = aim->n;
+    memcpy(rest, aim->x, k * n * sizeof *rest);
+    for (size_t j = 0; j < aim->wanted / 2; j++) {
+        size_t best = 0;
+        for (size_t i = 1; i < k; i++)
+            if (norm(rest + i * n, n) > norm(rest + best * n, n)) best = i;
+        double *v = rest + best * n, length = norm(v, n);
+        for (size_t i = 0; i < n; i++) v[i] /= length;
+        put_embedded(y, j, v, n);
+        for (size_t row = 0; row < 2 * k; row++) { /* twice is enough (Kahan; Parlett) */
+            double *other = rest + row % k * n;
+            for (const double *own = y + 2 * j * n; own < y + (2 * j + 2) * n; own += n) {
+                double along = 0;
+                for (size_t i = 0; i < n; i++) along += own[i] * other[i];
+                for (size_t i = 0; i < n; i++) other[i] -= along * own[i];
+            }
+        }
+    }
+}
+
+/* The nearest basis to y, rows z, unless y is near none. Scratch: two of k w. */
+static struct status aim_at(double *z, bool *near, const struct basis_aim *aim, const double *y,
+                            double *scratch, struct arena *arena)
+{
+    size_t k = aim->k, w = aim->wanted, n = aim->n;
+    double *c = scratch, *omega = c + k * w;
+    gemm_double(c, &(struct gemm){ .transpose_b = true, .m = k, .n = w, .k = n }, aim->x, y);
+    TRY(polar_factor(near, omega, c, k, w, arena));
+    if (*near)
+        gemm_double(z, &(struct gemm){ .transpose_a = true, .m = w, .n = n, .k = k }, omega,
+                    aim->x);
+    return status_ok();
+}
+
 struct status nearest_basis(double *z, double *error, bool *near, const struct basis_aim *aim,
                             struct arena *arena)
 {
@@ -86,17 +135,23 @@ struct status nearest_basis(double *z, double *error, bool *near, const struct b
     *error = 0;
     if (!w || !n) return status_ok();
     size_t largest = k > w ? k : w;
-    double *c = arena_allocate_array(arena, k * w, sizeof *c);
-    double *omega = arena_allocate_array(arena, k * w, sizeof *omega);
+    const double *y = aim->y;
+    double *factors = arena_allocate_array(arena, 2 * k * w, sizeof *factors);
     double *scratch =
         arena_allocate_array(arena, k * w + w * w + w * n + largest * largest, sizeof *scratch);
-    if (!c || !omega || !scratch) return status_no_memory(w * n * sizeof *scratch);
-    gemm_double(c, &(struct gemm){ .transpose_b = true, .m = k, .n = w, .k = n }, aim->x, aim->y);
-    TRY(polar_factor(near, omega, c, k, w, arena));
-    if (*near)
-        gemm_double(z, &(struct gemm){ .transpose_a = true, .m = w, .n = n, .k = k }, omega,
-                    aim->x);
-    else memcpy(z, aim->x, w * n * sizeof *z);
-    *error = error_bound(aim, z, *near ? aim->y : z, scratch);
+    if (!factors || !scratch) return status_no_memory(w * n * sizeof *scratch);
+    if (y) TRY(aim_at(z, near, aim, y, factors, arena));
+    if (!*near && aim->embedded) {
+        double *own = arena_allocate_array(arena, (k + w) * n, sizeof *own);
+        bool found;
+        if (!own) return status_no_memory((k + w) * n * sizeof *own);
+        embedded_basis(own, own + w * n, aim);
+        TRY(aim_at(z, &found, aim, own, factors, arena));
+        y = found ? own : z;
+    } else if (!*near) {
+        memcpy(z, aim->x, w * n * sizeof *z);
+        y = z;
+    }
+    *error = error_bound(aim, z, y, scratch);
     return status_ok();
 }

@@ -20,12 +20,15 @@
  *   y (wanted, n)  the vectors aimed at, wanted <= k
  *   z            the nearest basis (wanted, n)
  *   error        bound on the Frobenius norm of z - the exact one; INFINITY when nothing is proven
+ *   embedded     the subspace is that of an embedded complex one (bench/primitives/complex_embedding.h), and so are the
+ *                bases: vectors 2j and 2j + 1 are v and iv. k and wanted are even; y may be NULL, near no basis
  *   near         set: is Y near enough to a basis that it has a nearest one (singular values of X Y^T above
- *                1/2)? Otherwise z is what x has for its first `wanted` vectors. */
+ *                1/2)? Otherwise z is what x has for its first `wanted` vectors, where embedded a basis made of x. */
 struct basis_aim {
     const double *x, *y;
     size_t n, k, wanted;
     double turn;
+    bool embedded;
 };
 struct status nearest_basis(double *z, double *error, bool *near, const struct basis_aim *aim,
                             struct arena *arena);

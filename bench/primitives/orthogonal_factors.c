@@ -22,6 +22,9 @@
 #include "bench/arithmetic/rounding.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_embedding.h"
+#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
 #include "bench/primitives/movement.h"
@@ -38,6 +41,7 @@ struct factors {
 struct factorization {
     struct tape *tape;
     size_t m, n, columns;
+    bool embedded;                     /* a complex matrix */
     double *q, *r, *y;                 /* (m, columns), (n, n), inverse of r */
     double *d, *product, *square;      /* (m, n), (m, n), larger of n * n and columns * columns */
     double *error_q, *error_r, *moved; /* (m, n), (n, n), a model's w (n) */
@@ -154,14 +158,15 @@ static const struct primitive rest_primitive = { "a completed basis", rest_backw
 
 /* ---- one matrix -------------------------------------------------------------------------------------- */
 
-/* The device's signs; aim may be NULL. */
+/* The device's signs, of an embedded matrix those that make R's diagonal positive; the aims may be NULL. */
 static void choose_signs(struct factorization *f, const double *q, const double *r)
 {
     for (size_t j = 0; j < f->n; j++) {
         double agreement = 0;
-        for (size_t i = 0; q && i < f->m; i++)
+        if (f->embedded) agreement = f->r[j * f->n + j];
+        for (size_t i = 0; q && !f->embedded && i < f->m; i++)
             agreement += f->q[i * f->columns + j] * q[i * f->columns + j];
-        for (size_t i = 0; !q && r && i < f->n; i++)
+        for (size_t i = 0; !q && r && !f->embedded && i < f->n; i++)
             agreement += f->r[j * f->n + i] * r[j * f->n + i];
         if (!(agreement < 0)) continue;
         for (size_t i = 0; i < f->m; i++) f->q[i * f->columns + j] = -f->q[i * f->columns + j];
@@ -264,7 +269,9 @@ static struct status complete(struct factorization *f, const double *aim)
             f->aimed[j * m + i] = aim ? aim[i * f->columns + n + j] : f->basis[(n + j) * m + i];
     double defect = basis_defect(f->basis, f->columns, m, f->square);
     double turn = defect + 1.01 * norm(f->error_q, m * n, 1) * (1 + defect);
-    const struct basis_aim basis = { f->basis + n * m, f->aimed, m, count, count, turn };
+    const struct basis_aim basis = {
+        f->basis + n * m, aim || !f->embedded ? f->aimed : NULL, m, count, count, turn, f->embedded
+    };
     return nearest_basis(f->completed, &f->rest, &near, &basis, f->tape->arena);
 }
 
@@ -374,10 +381,12 @@ static struct status factorize(struct factorization *f, const struct factors *ou
 }
 
 static bool open_factorization(struct factorization *f, struct tape *tape, size_t m, size_t n,
-                               size_t columns)
+                               size_t columns, bool embedded)
 {
     size_t square = columns > n ? columns * columns : n * n;
-    *f = (struct factorization){ .tape = tape, .m = m, .n = n, .columns = columns };
+    *f = (struct factorization){
+        .tape = tape, .m = m, .n = n, .columns = columns, .embedded = embedded
+    };
     double **arrays[] = {
         &f->q,       &f->r,       &f->y,     &f->d,     &f->product, &f->square,
         &f->error_q, &f->error_r, &f->moved, &f->basis, &f->aimed,   &f->completed
@@ -390,10 +399,9 @@ static bool open_factorization(struct factorization *f, struct tape *tape, size_
     return !tape_failed(tape);
 }
 
-struct node *node_qr(struct tape *tape, struct node *a, size_t columns, const struct qr_aim *aim,
-                     struct node **r)
+static struct node *real_qr(struct tape *tape, struct node *a, bool embedded, size_t columns,
+                            const struct qr_aim *aim, struct node **r)
 {
-    a = node_to_real(tape, a);
     *r = a;
     struct factors *out = tape_allocate(tape, 1, sizeof *out);
     struct factorization f;
@@ -402,7 +410,8 @@ struct node *node_qr(struct tape *tape, struct node *a, size_t columns, const st
     int64_t batch = a->shape[0], m = a->shape[1], n = a->shape[2];
     int64_t rest = (int64_t)columns - n, square[3] = { batch, n, n },
             behind[3] = { batch, m, rest };
-    if (!open_factorization(&f, tape, (size_t)m, (size_t)n, columns)) return tape_failure(tape);
+    if (!open_factorization(&f, tape, (size_t)m, (size_t)n, columns, embedded))
+        return tape_failure(tape);
     *out = (struct factors){ node_new(tape, &q_primitive, a->dtype, 3, a->shape, 1, &a, out),
                              node_new(tape, &r_primitive, a->dtype, 3, square, 1, &a, out), NULL };
     if (rest) out->rest = node_new(tape, &rest_primitive, a->dtype, 3, behind, 1, &a, out);
@@ -417,4 +426,46 @@ struct node *node_qr(struct tape *tape, struct node *a, size_t columns, const st
     for (int k = 0; k < 2 + (rest > 0); k++) node_round(tape, nodes[k]);
     *r = out->r;
     return rest ? node_concatenate(tape, (struct node *[]){ out->q, out->rest }, 2, 2) : out->q;
+}
+
+/* Phases (batch, 1, n) that turn the columns of Q to the device's: conjugates of those of its R's diagonal. */
+static struct node *phases_of(struct tape *tape, const double *r, int64_t batch, int64_t n)
+{
+    int64_t shape[3] = { batch, 1, n };
+    struct node *re = node_new_real(tape, DT_NONE, 3, shape),
+                *im = node_new_real(tape, DT_NONE, 3, shape);
+    for (int64_t i = 0; !tape_failed(tape) && i < batch * n; i++) {
+        const double *block = r + (i / n * 2 * n + i % n * 2) * 2 * n + i % n * 2;
+        bool is_phase = isfinite(block[0]) && isfinite(block[1]) &&
+                        (block[0] != 0 || block[1] != 0);
+        re->value[i] = is_phase ? block[0] : 1;
+        im->value[i] = is_phase ? block[1] : 0; /* -y of x + iy */
+    }
+    struct node *diagonal = node_complex(tape, re, im);
+    return node_divide(tape, diagonal, node_magnitude(tape, diagonal));
+}
+
+static struct node *complex_qr(struct tape *tape, struct node *a, size_t columns,
+                               const struct qr_aim *aim, struct node **r)
+{
+    int64_t batch = a->shape[0], m = a->shape[1], n = a->shape[2];
+    struct node *q =
+        node_of_embedding(tape, real_qr(tape, node_embedding(tape, a), true, 2 * columns, aim, r));
+    *r = node_of_embedding(tape, *r);
+    if (tape_failed(tape) || !aim->r) return q;
+    struct node *phases = phases_of(tape, aim->r, batch, n);
+    struct node *down =
+        node_reshape(tape, node_conjugate(tape, phases), 3, (int64_t[]){ batch, n, 1 });
+    *r = node_multiply(tape, *r, down);
+    struct node *turned = node_multiply(tape, node_slice(tape, q, 2, 0, n, 1), phases);
+    if ((int64_t)columns == n) return turned;
+    struct node *parts[2] = { turned, node_slice(tape, q, 2, n, m - n, 1) };
+    return node_concatenate(tape, parts, 2, 2);
+}
+
+struct node *node_qr(struct tape *tape, struct node *a, size_t columns, const struct qr_aim *aim,
+                     struct node **r)
+{
+    if (a->imaginary) return complex_qr(tape, a, columns, aim, r);
+    return real_qr(tape, node_to_real(tape, a), false, columns, aim, r);
 }

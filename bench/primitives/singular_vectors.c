@@ -18,6 +18,7 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_embedding.h"
 #include "bench/primitives/eigenpair_balls.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
@@ -29,6 +30,7 @@
 struct singular {
     struct node *values, *u, *v;
     double *distance; /* within a group, for each matrix */
+    bool embedded;    /* a complex matrix: values and vectors in twos */
 };
 
 /* One matrix being decomposed, m >= n. Rows of u, v and of the settled zu, zv are vectors. */
@@ -37,6 +39,7 @@ struct decomposition {
     size_t m, n, left;  /* left vectors wanted: n, or m */
     size_t known, null; /* left vectors computed; where the values that are as good as 0 begin */
     enum dtype dtype;
+    bool embedded;
     double *values, *u, *v, *zu, *zv;
     double *residual; /* for left vector j: ||p_j|| + ||q_j||, or ||q_j|| */
     double *error_u, *error_v, *aimed, *basis, *scratch;
@@ -56,10 +59,13 @@ static void values_backward(struct tape *tape, struct node *node, struct node *c
     tape_accumulate(tape, node->inputs[0], node_matmul(tape, scaled, false, s->v, true));
 }
 
-/* X^T G - (X^T G)^T over s_j^2 - s_i^2, nothing on the diagonal. */
+/* X^T G - (X^T G)^T over s_j^2 - s_i^2, nothing on the diagonal. Between u and iu of an embedded matrix: U and V turn against each
+ * other by P / s, P what U^T dA V has there; half of it is taken from each, for their common turn is a phase. `side` is 1 for
+ * U and -1 for V. */
 static struct node *rotation(struct tape *tape, struct node *x, struct node *cotangent,
-                             struct node *values)
+                             const struct singular *s, double side)
 {
+    struct node *values = s->values;
     int64_t k = values->shape[1], batch = values->shape[0];
     int64_t lone[3] = { batch, 1, k }, column[3] = { batch, k, 1 };
     struct node *eye = node_constant(tape, DT_NONE, 0, 3, (int64_t[]){ 1, k, k });
@@ -68,6 +74,9 @@ static struct node *rotation(struct tape *tape, struct node *x, struct node *cot
                 *down = node_reshape(tape, values, 3, column);
     struct node *gaps =
         node_multiply(tape, node_subtract(tape, row, down), node_add(tape, row, down));
+    if (s->embedded)
+        gaps = node_select(tape, group_twins(tape, k),
+                           node_scale(tape, node_multiply(tape, row, row), 4 * side), gaps);
     struct node *product = node_matmul(tape, x, true, cotangent, false);
     struct node *skew = node_subtract(tape, product, node_transpose(tape, product, 1, 2));
     return node_divide(tape, skew, node_add(tape, gaps, eye));
@@ -98,7 +107,7 @@ static void left_backward(struct tape *tape, struct node *node, struct node *cot
     const struct singular *s = node->parameters;
     if (refuse_full(tape, s)) return;
     int64_t lone[3] = { node->shape[0], 1, node->shape[2] };
-    struct node *inner = node_multiply(tape, rotation(tape, node, cotangent, s->values),
+    struct node *inner = node_multiply(tape, rotation(tape, node, cotangent, s, 1),
                                        node_reshape(tape, s->values, 3, lone));
     struct node *sum = node_matmul(tape, node, false, inner, false);
     struct node *rest = outside(tape, node, cotangent, s->values);
@@ -112,7 +121,7 @@ static void right_backward(struct tape *tape, struct node *node, struct node *co
     const struct singular *s = node->parameters;
     if (refuse_full(tape, s)) return;
     int64_t column[3] = { node->shape[0], node->shape[2], 1 };
-    struct node *inner = node_multiply(tape, rotation(tape, node, cotangent, s->values),
+    struct node *inner = node_multiply(tape, rotation(tape, node, cotangent, s, -1),
                                        node_reshape(tape, s->values, 3, column));
     struct node *left = node_matmul(tape, s->u, false, inner, false);
     tape_accumulate(tape, node->inputs[0], node_matmul(tape, left, false, node, true));
@@ -267,8 +276,10 @@ static struct status settle_pairs(struct decomposition *d, size_t start, size_t 
         take_columns(out + m, both, k ? aim_v : NULL, n, n, start, count, d->v);
         for (size_t i = 0; i < count * both; i++) out[i] *= sqrt(0.5);
     }
-    const struct basis_aim basis = { d->basis, d->aimed, both,
-                                     count,    count,    turn_of(d, start, end, end) };
+    const struct basis_aim basis = { d->basis,   (aim_u && aim_v) || !d->embedded ? d->aimed : NULL,
+                                     both,       count,
+                                     count,      turn_of(d, start, end, end),
+                                     d->embedded };
     TRY(nearest_basis(d->scratch, &error, &near, &basis, d->tape->arena));
     for (size_t j = 0; j < count; j++) {
         for (size_t i = 0; i < m; i++)
@@ -289,10 +300,13 @@ static struct status settle_null(struct decomposition *d, bool right, const doub
     double *z = right ? d->zv : d->zu, *errors = right ? d->error_v : d->error_u, error;
     bool near, whole = right || known == d->m;
     take_columns(d->aimed, length, aim, length, columns, start, wanted, own);
-    const struct basis_aim basis = {
-        own + start * length, d->aimed, length,
-        known - start,        wanted,   turn_of(d, start, known, whole ? d->n + 1 : d->n)
-    };
+    const struct basis_aim basis = { own + start * length,
+                                     aim || !d->embedded ? d->aimed : NULL,
+                                     length,
+                                     known - start,
+                                     wanted,
+                                     turn_of(d, start, known, whole ? d->n + 1 : d->n),
+                                     d->embedded };
     TRY(nearest_basis(z + start * length, &error, &near, &basis, d->tape->arena));
     for (size_t j = start; j < columns; j++) errors[j] = error;
     return status_ok();
@@ -329,7 +343,8 @@ static void put(struct decomposition *d, struct node *node, size_t batch, bool r
     const double *z = right ? d->zv : d->zu, *errors = right ? d->error_v : d->error_u;
     size_t first = batch * length * columns;
     for (size_t start = 0, end; start < columns; start = end) {
-        end = start >= d->null ? columns : group_end(d->values, d->null, start, d->distance);
+        end = start >= d->null ? columns
+                               : group_end(d->values, d->null, start, d->distance, d->embedded);
         if (node->error && tape_is_model(d->tape)) model_group(d, d->aimed, right, start, end);
         for (size_t j = start; j < end; j++)
             for (size_t i = 0; i < length; i++) {
@@ -349,7 +364,7 @@ static struct status settle_groups(struct decomposition *d, const double *aim_u,
                                    const double *aim_v)
 {
     for (size_t start = 0, end; start < d->null; start = end) {
-        end = group_end(d->values, d->null, start, d->distance);
+        end = group_end(d->values, d->null, start, d->distance, d->embedded);
         TRY(settle_pairs(d, start, end, aim_u, aim_v));
     }
     if (d->null < d->n) TRY(settle_null(d, true, aim_v));
@@ -363,7 +378,7 @@ static size_t null_start(const struct decomposition *d)
     size_t at = d->n;
     if (d->values[d->n - 1] > d->distance) return at;
     for (at = d->n - 1; at && d->values[at - 1] - d->values[at] <= d->distance;) at--;
-    return at;
+    return d->embedded ? at - at % 2 : at;
 }
 
 /* Longest basis that is completed for the sake of values near 0. */
@@ -408,11 +423,11 @@ static struct status decompose(struct decomposition *d, const struct singular *s
 
 /* Room for everything; false after a failure. */
 static bool open_decomposition(struct decomposition *d, struct tape *tape, const struct node *a,
-                               bool full)
+                               bool full, bool embedded)
 {
     size_t m = (size_t)a->shape[1], n = (size_t)a->shape[2], most = m < MOST_COMPLETED ? m : n;
     *d = (struct decomposition){
-        .tape = tape, .m = m, .n = n, .left = full ? m : n, .dtype = a->dtype
+        .tape = tape, .m = m, .n = n, .left = full ? m : n, .dtype = a->dtype, .embedded = embedded
     };
     if (full || most < n) most = full ? m : n;
     size_t wide = n * (m + n), aimed = d->left * m > wide ? d->left * m : wide;
@@ -431,17 +446,18 @@ static bool open_decomposition(struct decomposition *d, struct tape *tape, const
 }
 
 /* For m >= n. */
-static struct node *singular_of_tall(struct tape *tape, struct node *a,
+static struct node *singular_of_tall(struct tape *tape, struct node *a, bool embedded,
                                      struct singular_vectors *vectors)
 {
     struct singular *s = tape_allocate(tape, 1, sizeof *s);
     struct decomposition d;
     (void)node_values(tape, a);
-    if (tape_failed(tape) || !open_decomposition(&d, tape, a, vectors->full))
+    if (tape_failed(tape) || !open_decomposition(&d, tape, a, vectors->full, embedded))
         return tape_failure(tape);
     int64_t batch = a->shape[0], m = a->shape[1], n = a->shape[2];
     int64_t values[2] = { batch, n }, left[3] = { batch, m, (int64_t)d.left },
             right[3] = { batch, n, n };
+    s->embedded = embedded;
     s->values = node_new(tape, &values_primitive, a->dtype, 2, values, 1, &a, s);
     s->u = node_new(tape, &left_primitive, a->dtype, 3, left, 1, &a, s);
     s->v = node_new(tape, &right_primitive, a->dtype, 3, right, 1, &a, s);
@@ -465,16 +481,27 @@ static struct node *singular_of_tall(struct tape *tape, struct node *a,
     return s->values;
 }
 
-struct node *node_singular(struct tape *tape, struct node *a, struct singular_vectors *vectors)
+static struct node *real_singular(struct tape *tape, struct node *a, bool embedded,
+                                  struct singular_vectors *vectors)
 {
-    a = node_to_real(tape, a);
     vectors->u = vectors->v = a;
-    if (tape_failed(tape) || a->shape[1] >= a->shape[2]) return singular_of_tall(tape, a, vectors);
+    if (tape_failed(tape) || a->shape[1] >= a->shape[2])
+        return singular_of_tall(tape, a, embedded, vectors);
     struct singular_vectors turned = { vectors->full, vectors->aim_v, vectors->aim_u, a, a };
-    struct node *values = singular_of_tall(tape, node_transpose(tape, a, 1, 2), &turned);
+    struct node *values = singular_of_tall(tape, node_transpose(tape, a, 1, 2), embedded, &turned);
     vectors->u = turned.v;
     vectors->v = turned.u;
     return values;
+}
+
+struct node *node_singular(struct tape *tape, struct node *a, struct singular_vectors *vectors)
+{
+    if (!a->imaginary) return real_singular(tape, node_to_real(tape, a), false, vectors);
+    struct node *values = real_singular(tape, node_embedding(tape, a), true, vectors);
+    if (tape_failed(tape)) return values;
+    vectors->u = node_of_embedding(tape, vectors->u);
+    vectors->v = node_of_embedding(tape, vectors->v);
+    return node_slice(tape, values, 1, 0, values->shape[1] / 2, 2);
 }
 
 struct node *node_singular_values(struct tape *tape, struct node *a)

@@ -4,13 +4,15 @@
 
 #include "bench/tape/tape.h"
 
-/* Of a (batch, m, n), k = min(m, n): descending singular values (batch, k). */
+/* Of real or complex a (batch, m, n), k = min(m, n): descending singular values (batch, k). */
 struct node *node_singular_values(struct tape *tape, struct node *a);
 
 /* What is wanted besides, and where it goes. */
 struct singular_vectors {
-    bool full;                   /* complete bases, of m and of n vectors */
-    const double *aim_u, *aim_v; /* shaped as u and v: a device's answer, or NULL */
+    bool full; /* complete bases, of m and of n vectors */
+    /* Shaped as u and v, of complex a as their embeddings (bench/primitives/complex_embedding.h): a device's
+     * answer, or NULL. */
+    const double *aim_u, *aim_v;
     struct node *u, *v; /* set: vectors as columns (batch, m, m or k), (batch, n, n or k) */
 };
 

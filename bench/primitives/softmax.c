@@ -20,6 +20,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/lines.h"
+#include "bench/primitives/movement.h"
 #include "bench/primitives/other_forms.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/softmax_gradient.h"
@@ -580,12 +581,33 @@ static void uniform_residuals(struct tape *tape, struct node *out, const struct 
     out->absolute = (1 + most) * (double)(l->lines.extent + 2) * 0x1p-1070;
 }
 
+/* The same of frameworks that keep log_softmax as a tensor: its exponentials less one at the class. */
+static struct node *residual_of_stored(struct tape *tape, struct node *x, int dim,
+                                       const struct node *target, struct node *c)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    struct node *y = node_apply(tape, "exp", node_log_softmax(tape, x, dim));
+    struct node *class = node_new_real(tape, DT_NONE, x->rank, x->shape);
+    memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
+    if (x->rank) shape[dim] = 1;
+    if (tape_failed(tape)) return tape_failure(tape);
+    const struct lines lines = lines_along(x, dim);
+    for (size_t i = 0; i < class->n; i++)
+        class->value[i] = target->integer[line_of(&lines, i)] == (int64_t)line_position(&lines, i);
+    return node_multiply(tape, node_subtract(tape, y, class),
+                         node_reshape(tape, c, x->rank, shape));
+}
+
 static void at_class_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     struct node *x = node->inputs[0], *sums = node->inputs[1];
     const struct node *target = node->parameters;
     const struct exponentials *l = sums->parameters;
     struct node *c = node_negate(tape, cotangent);
+    if (tape->from_outputs && tape->deviation) {
+        tape_accumulate(tape, x, residual_of_stored(tape, x, l->dim, target, c));
+        return;
+    }
     struct node *out = node_new(tape, &residual_primitive, x->dtype, x->rank, x->shape, 3,
                                 (struct node *[]){ x, sums, c }, target);
     bool uniform = !l->input && !l->total;

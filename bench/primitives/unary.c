@@ -7,6 +7,7 @@
 #include "bench/arithmetic/pair.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 #include "core/kernel_modes.h"
@@ -261,9 +262,22 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
     return tape_failed(tape) ? tape_failure(tape) : node;
 }
 
+/* In place of the values that a function has, those of a kernel that composes it. */
+static void compose(struct tape *tape, const struct unary_function *f, struct node *node)
+{
+    const struct deviation *deviation = tape->deviation;
+    const double *x = node_values(tape, node->inputs[0]);
+    if (tape_failed(tape) || !node->value) return;
+    for (size_t i = 0; i < node->n; i++)
+        if (!composed_value(&node->value[i], f->name, x[i], &deviation->steps,
+                            deviation->other_formulas))
+            return;
+}
+
 struct node *node_unary(struct tape *tape, const struct unary_function *f, struct node *x)
 {
     struct node *node = evaluate_unary(tape, f, x);
+    if (tape->deviation && tape->deviation->composed_functions) compose(tape, f, node);
     model_overflows(tape, node);
     /* x / (1 + exp(-x)), 1 / sqrt(x), log(1 + exp(x)): two roundings within, say. */
     if (f->ulps > 1.25) model_stages_within(tape, node, 2);

@@ -26,11 +26,21 @@ double group_distance(const struct tape *tape, enum dtype dtype, size_t n, doubl
     return 16 * sqrt((double)n) * unit * norm;
 }
 
-size_t group_end(const double *values, size_t n, size_t start, double distance)
+size_t group_end(const double *values, size_t n, size_t start, double distance, bool in_twos)
 {
     size_t end = start + 1;
-    while (end < n && fabs(values[end] - values[end - 1]) <= distance) end++;
+    while (end < n &&
+           ((in_twos && (end - start) % 2) || fabs(values[end] - values[end - 1]) <= distance))
+        end++;
     return end;
+}
+
+struct node *group_twins(struct tape *tape, int64_t n)
+{
+    struct node *mask = node_new_integer(tape, DT_BOOL, 3, (int64_t[]){ 1, n, n });
+    for (int64_t i = 0; !tape_failed(tape) && i < n * n; i++)
+        mask->integer[i] = i / n != i % n && i / n / 2 == i % n / 2;
+    return mask;
 }
 
 double group_backward_error(const struct tape *tape, size_t n, double frobenius, double largest)

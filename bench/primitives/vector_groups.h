@@ -24,8 +24,11 @@ struct status group_matrix_measure(struct group_matrix *out, const struct node *
 /* Values closer than this form a group. `norm` is the largest magnitude among n values. */
 double group_distance(const struct tape *tape, enum dtype dtype, size_t n, double norm);
 
-/* End of the group of sorted values that starts at `start`. */
-size_t group_end(const double *values, size_t n, size_t start, double distance);
+/* End of the group of sorted values that starts at `start`; `in_twos`: of as many more as make its length even. */
+size_t group_end(const double *values, size_t n, size_t start, double distance, bool in_twos);
+
+/* Mask (1, n, n) of the pairs 2j, 2j + 1 of vectors of an embedded matrix (bench/primitives/complex_embedding.h). */
+struct node *group_twins(struct tape *tape, int64_t n);
 
 /* ||E|| of a model's kernel; in the root mean square an element of E in any orthonormal basis. */
 double group_backward_error(const struct tape *tape, size_t n, double frobenius, double largest);

@@ -46,9 +46,10 @@ struct deviation {
     /* Factors are sums of two numbers of the operands' formats, and the product of the two lower parts is
      * left out (bf16x2 and its like). */
     bool split;
-    /* Of the result of every step but one, the node of which has this id; the first node, 0, is no step. */
+    /* Of the result of every step, but of those with unrounded[id of the node], ids below `unrounded_ids`. */
     struct rounding steps;
-    size_t unrounded;
+    const bool *unrounded;
+    size_t unrounded_ids;
     /* Of the call's numbers and constants; what is made of them is a number, too, and no step. */
     struct rounding numbers;
     /* Of accumulators, after every addition (block 0), or of sums of `block` terms, which are added up in
@@ -57,6 +58,11 @@ struct deviation {
     size_t block;
     bool wide_blocks;
     enum deviation_form form;
+    /* Formulas that frameworks write in two ways in the less usual one: slopes that are products or quotients meet the
+     * cotangent factor by factor, node_model_either is the other form. */
+    bool other_formulas;
+    bool
+        composed_functions; /* functions are composed of others, their steps rounded as `steps` has it */
     struct {
         enum step_change change;
         size_t node; /* id of the step's node */

@@ -57,6 +57,13 @@ void *tape_allocate(struct tape *tape, size_t count, size_t size)
     return memory;
 }
 
+void tape_parallel(struct tape *tape, const struct parallel *work)
+{
+    if (tape_failed(tape)) return;
+    struct status status = parallel_run(tape->help, tape->arena, work);
+    if (status.code && !tape_failed(tape)) tape->status = status;
+}
+
 /* Its storage must not depend on the arena, which may be exhausted. */
 struct node *tape_failure(struct tape *tape)
 {
@@ -291,8 +298,8 @@ static void end_deviating_step(const struct deviation *deviation, struct node *n
     if (node->is_step) return;
     node->is_step = true;
     bool is_number = deviation->numbers.bits && node->n == 1;
-    if (!is_number && (!deviation->unrounded || node->id != deviation->unrounded))
-        rounding_apply_all(&deviation->steps, node->value, node->n);
+    bool is_kept = node->id < deviation->unrounded_ids && deviation->unrounded[node->id];
+    if (!is_number && !is_kept) rounding_apply_all(&deviation->steps, node->value, node->n);
     if (node->id == deviation->step.node) change_step(deviation, node);
 }
 

@@ -30,6 +30,7 @@
 #include "bench/arithmetic/arithmetics.h"
 #include "core/arena.h"
 #include "core/dtype.h"
+#include "core/parallel.h"
 #include "core/status.h"
 #include "core/tensor.h"
 
@@ -37,6 +38,7 @@ struct node;
 struct primitive;
 struct deviation;
 struct kernel_modes;
+struct known_values;
 
 struct tape {
     struct arena *arena;
@@ -55,9 +57,15 @@ struct tape {
     /* Gradients start from results that were stored rounded (bench/stored_outputs.h): formulas that take a result
      * from the arguments take it from there. */
     bool from_outputs;
-    bool defers;          /* large steps may be deferred (tape_defer) */
+    bool defers; /* large steps may be deferred (tape_defer) */
+    struct help
+        *help; /* who helps with large steps (core/parallel.h), or NULL; set after tape_open */
     struct status status; /* the first failure */
-    struct node *newest;  /* chain of all nodes, newest first */
+    /* Another evaluation of the same call, or NULL; set after tape_open (bench/tape/known_values.h). Its costly steps, and
+     * which of the twin's was found last. */
+    const struct tape *twin;
+    struct known_values *first_known, *last_known, *found;
+    struct node *newest; /* chain of all nodes, newest first */
     size_t node_count;
     struct node *failed; /* what is returned after a failure */
 };
@@ -126,6 +134,9 @@ struct node *tape_failure(struct tape *tape);
 
 /* Memory from the tape's arena; on exhaustion NULL and a sticky failure. */
 void *tape_allocate(struct tape *tape, size_t count, size_t size);
+
+/* Do work in parts, with the tape's helpers; scratch is the arena's. A failure is sticky. */
+void tape_parallel(struct tape *tape, const struct parallel *work);
 
 /* The node of an input tensor (real, integral or complex by its dtype). The tensor must stay
  * valid; strided ones are read as they are. `tracked`: gradients are wanted for it. */

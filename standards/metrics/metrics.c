@@ -135,33 +135,36 @@ static void run_pass(struct totals *totals, struct pass *pass, pass_fold_chunks 
     }
 }
 
-/* The measure of a compared element as the pass computed it; -1 where it does not apply. */
-static double measure_element(const struct pass *pass, enum measure measure, size_t i, double *got)
+/* The measure of element i, whose device value is `got`, as the pass computed it; -1 where it does
+ * not apply. */
+static double measure_element(const struct pass *pass, enum measure measure, size_t i, double got)
 {
     double want = pass->hi[i], magnitude = fabs(want);
 
-    dtype_to_double(got, pass->got + i * pass->element_bytes, pass->dtype, 1);
-    if (!(magnitude < pass->unit.overflow_at) || !isfinite(*got)) return -1;
-    double error = pass->lo ? (*got - want) - pass->lo[i] : *got - want;
+    if (!(magnitude < pass->unit.overflow_at) || !isfinite(got)) return -1;
+    double error = pass_error(pass, i, got);
     if (measure == MEASURE_ABS) return fabs(error);
-    if (measure == MEASURE_RELATIVE)
-        return magnitude <= pass->parameters.small_value
-                   ? -1
-                   : fabs(error) / (magnitude + pass->parameters.bench_epsilon);
-    struct pass_scale scale = pass_scale_at(&pass->unit, magnitude);
-    return fabs(error * scale.first * scale.second);
+    if (measure == MEASURE_ULP) return fabs(pass_in_ulp(pass, error, magnitude));
+    return magnitude <= pass->parameters.small_value
+               ? -1
+               : fabs(error) / (magnitude + pass->parameters.bench_epsilon);
 }
 
 /* The first element of the peak's chunk that has its value. */
 static struct worst_element find_worst(const struct pass *pass, enum measure measure)
 {
     const struct peak *peak = &pass->peaks[measure];
+    double got[PASS_LANES]; /* converted together, which is faster */
 
     if (peak->value == 0) return (struct worst_element){ .index = SIZE_MAX };
-    size_t i = peak->chunk * PASS_CHUNK;
-    double got;
-    while (measure_element(pass, measure, i, &got) != peak->value) i++;
-    return (struct worst_element){ i, pass->hi[i], got, peak->value };
+    for (size_t start = peak->chunk * PASS_CHUNK;; start += PASS_LANES) {
+        size_t count = pass->n - start < PASS_LANES ? pass->n - start : PASS_LANES;
+        dtype_to_double(got, pass->got + start * pass->element_bytes, pass->dtype, count);
+        for (size_t k = 0; k < count; k++)
+            if (measure_element(pass, measure, start + k, got[k]) == peak->value)
+                return (struct worst_element){ start + k, pass->hi[start + k], got[k],
+                                               peak->value };
+    }
 }
 
 /* Largest |got| of the finite elements. */
@@ -175,12 +178,40 @@ static double largest_got(const struct pass *pass)
     return max;
 }
 
-/* Is some |got| above COSINE_ZERO? The sum of squares tells unless it is in between. */
-static bool got_is_nonzero(const struct pass *pass, double squares)
+/* Largest |want| of the compared elements, and of those that pass_fold_element took. */
+static double largest_want(const struct pass *pass, const struct totals *totals)
+{
+    double max = totals->max[MAX_WANT], got;
+    for (size_t i = 0; i < pass->n; i++) {
+        double want = fabs(pass->hi[i]);
+        if (!(want > max) || !(want < pass->unit.overflow_at)) continue;
+        dtype_to_double(&got, pass->got + i * pass->element_bytes, pass->dtype, 1);
+        if (isfinite(got)) max = want;
+    }
+    return max;
+}
+
+/* Is some value of a side above COSINE_ZERO? The sum of squares tells unless it is in between. */
+enum nonzero { NONZERO_NO, NONZERO_YES, NONZERO_LOOK };
+
+static enum nonzero nonzero_by_squares(size_t n, double squares)
 {
     const double zero_squared = COSINE_ZERO * COSINE_ZERO;
-    if (squares > 2 * (double)pass->n * zero_squared) return true;
-    return squares > zero_squared / 2 && largest_got(pass) > COSINE_ZERO;
+    if (squares > 2 * (double)n * zero_squared) return NONZERO_YES;
+    return squares > zero_squared / 2 ? NONZERO_LOOK : NONZERO_NO;
+}
+
+static bool got_is_nonzero(const struct pass *pass, double squares)
+{
+    enum nonzero nonzero = nonzero_by_squares(pass->n, squares);
+    return nonzero == NONZERO_LOOK ? largest_got(pass) > COSINE_ZERO : nonzero == NONZERO_YES;
+}
+
+static bool want_is_nonzero(const struct pass *pass, const struct totals *totals, double squares)
+{
+    enum nonzero nonzero = nonzero_by_squares(pass->n, squares);
+    return nonzero == NONZERO_LOOK ? largest_want(pass, totals) > COSINE_ZERO
+                                   : nonzero == NONZERO_YES;
 }
 
 /* A power of two that brings `largest` to about 1. */
@@ -218,14 +249,15 @@ static void finish_cosine(struct peer_metrics *peer, const struct pass *pass,
     } else if (pass->counts.cosine_nan) {
         peer->cosine_kind = COSINE_NAN;
     } else {
-        bool want_zero = totals->max[MAX_WANT] <= COSINE_ZERO;
+        bool want_zero = !want_is_nonzero(pass, totals, sums[0]);
         bool got_zero = !got_is_nonzero(pass, sums[1]);
         peer->cosine_kind = want_zero && got_zero ? COSINE_BOTH_ZERO
                             : got_zero            ? COSINE_GOT_ZERO
                             : want_zero           ? COSINE_WANT_ZERO
                                                   : COSINE_VALUE;
         if (peer->cosine_kind != COSINE_VALUE) return;
-        if (isinf(sums[0]) || isinf(sums[1])) scaled_cosine_sums(pass, totals->max[MAX_WANT], sums);
+        if (isinf(sums[0]) || isinf(sums[1]))
+            scaled_cosine_sums(pass, largest_want(pass, totals), sums);
         double cosine = sums[2] / (sqrt(sums[0]) * sqrt(sums[1]));
         peer->cosine = fmax(-1, fmin(1, cosine));
     }

@@ -8,105 +8,155 @@
  *
  * What a kind does not need is not in its code: the loop is the hottest of the program. */
 
-/* Fold one column of a chunk. `got` points at the chunk's first element. */
-ALWAYS_INLINE bool KIND(fold_column)(struct pass *pass, struct chunk_counts *chunk,
-                                     const struct constants *c, size_t start, size_t column,
-                                     const unsigned char *got, size_t got_bytes,
-                                     V (*load)(const void *))
+/* Fold errors of the vector at `place` of the chunk, its elements `x`, into a column: all but ulp, for
+ * which `error` and `scale`, 1 / ulp, are set. False when an element is unusual. */
+ALWAYS_INLINE bool KIND(fold_errors)(V *error_out, V *scale_out, struct column *column,
+                                     const struct chunk_source *from, const struct constants *c,
+                                     double *relative_errors, size_t place, V x)
 {
-    struct pass_lanes *lanes = &pass->lanes;
-    size_t lane = column * LANES_PER_VECTOR;
-    V sum[PASS_FAST_SUMS], max[PASS_FAST_MAXES], bound_max = v_set(0), small_max = v_set(0);
-    uint64_t small_count = 0, small_failed = 0, small_over = 0;
+    V *sum = column->sum, *max = column->max;
+    V want = v_load(from->hi + place), error = v_sub(x, want);
+    if (HAS_LO) error = v_sub(error, v_load(from->lo + place));
+    V abs_error = v_abs(error), magnitude = v_abs(want), exponent = v_exponent(want);
+    max[MAX_ABS] = WIDE ? v_max_bits(max[MAX_ABS], abs_error) : v_max(max[MAX_ABS], abs_error);
+    sum[SUM_WANT_SQUARED] = v_fma(want, want, sum[SUM_WANT_SQUARED]);
+    sum[SUM_GOT_SQUARED] = v_fma(x, x, sum[SUM_GOT_SQUARED]);
+    sum[SUM_PRODUCT] = v_fma(want, x, sum[SUM_PRODUCT]);
 
-    for (int s = 0; s < PASS_FAST_SUMS; s++) sum[s] = v_load(&lanes->sum[s][lane]);
-    for (int m = 0; m < PASS_FAST_MAXES; m++) max[m] = v_set(0);
-    for (size_t row = 0; row < PASS_ROWS; row++) {
-        size_t place = row * PASS_LANES + lane;
-        V x = load(got + place * got_bytes), want = v_load(pass->hi + start + place);
-        V error = v_sub(x, want);
-        if (HAS_LO) error = v_sub(error, v_load(pass->lo + start + place));
-        V abs_error = v_abs(error), magnitude = v_abs(want);
-        max[MAX_ABS] = v_max_bits(max[MAX_ABS], abs_error);
-        max[MAX_WANT] = v_max(max[MAX_WANT], magnitude);
-        sum[SUM_WANT_SQUARED] = v_fma(want, want, sum[SUM_WANT_SQUARED]);
-        sum[SUM_GOT_SQUARED] = v_fma(x, x, sum[SUM_GOT_SQUARED]);
-        sum[SUM_PRODUCT] = v_fma(want, x, sum[SUM_PRODUCT]);
-
-        V relative = v_div(abs_error, v_add(magnitude, c->epsilon));
-        V normal_relative = relative, normal_error = abs_error;
-        v_store(pass->chunk_relative + place, relative);
-        M small = m_le(magnitude, c->small_value);
-        if (UNLIKELY(m_any(small))) {
-            M nonzero = m_gt(abs_error, v_set(0));
-            if (m_any(m_and(m_and(small, nonzero), m_eq(want, v_set(0))))) return false;
-            small_count += m_count(small);
-            small_failed += m_count(m_and(small, m_gt(abs_error, c->atol)));
-            small_over += m_count(m_and(small, m_gt(relative, c->rtol)));
-            small_max = v_max(small_max, relative);
-            normal_relative = v_zero_where(small, relative);
-            normal_error = v_zero_where(small, abs_error);
-        }
-        max[MAX_RELATIVE] = v_max(max[MAX_RELATIVE], normal_relative);
-        sum[SUM_RELATIVE] = v_add(sum[SUM_RELATIVE], normal_relative);
-        sum[SUM_ERROR_SQUARED] = v_fma(normal_error, normal_error, sum[SUM_ERROR_SQUARED]);
-
-        V scale = v_from_bits(
-            i_sub(c->scale_minus, i_from_bits(v_max(v_exponent(want), c->exponent_min))));
-        V signed_ulp = v_mul(error, scale);
-        if (WIDE) signed_ulp = v_mul(signed_ulp, c->second_scale);
-        V ulp = v_abs(signed_ulp);
-        v_store(pass->chunk_ulp + place, signed_ulp);
-        max[MAX_ULP] = v_max(max[MAX_ULP], ulp);
-        sum[SUM_ULP] = v_add(sum[SUM_ULP], ulp);
-        sum[SUM_SIGNED_ULP] = v_add(sum[SUM_SIGNED_ULP], signed_ulp);
-        sum[SUM_ULP_SQUARED] = v_fma(ulp, ulp, sum[SUM_ULP_SQUARED]);
-
-        if (BOUNDS) {
-            V bound = pass->error
-                          ? v_load(pass->error + start + place)
-                          : v_add(v_mul(v_set(pass->relative), magnitude), v_set(pass->absolute));
-            bound = v_mul(bound, scale);
-            if (WIDE) bound = v_mul(bound, c->second_scale);
-            bound_max = v_max(bound_max, bound);
-        }
+    V relative = v_div(abs_error, v_add(magnitude, c->epsilon));
+    V normal_relative = relative, normal_error = abs_error;
+    v_store(relative_errors + place, relative);
+    if (UNLIKELY(m_any(outside(c, magnitude)))) {
+        M small = m_le(magnitude, c->small_value), nonzero = m_gt(abs_error, v_set(0));
+        if (!m_all(m_gt(c->finite_below, magnitude)) ||
+            m_any(m_and(m_and(small, nonzero), m_eq(want, v_set(0)))))
+            return false;
+        column->small += m_count(small);
+        column->small_failed += m_count(m_and(small, m_gt(abs_error, c->atol)));
+        column->small_relative_over += m_count(m_and(small, m_gt(relative, c->rtol)));
+        column->small_relative = v_max(column->small_relative, v_only_where(small, relative));
+        normal_relative = v_zero_where(small, relative);
+        normal_error = v_zero_where(small, abs_error);
+        exponent = v_max(exponent, c->exponent_min);
     }
-    /* Infinities and NaN of either side are in the largest error, as bits above all finite. */
-    if (v_largest_bits(max[MAX_ABS]) >= bits_of_double(INFINITY) ||
-        !(v_largest(max[MAX_WANT]) < c->finite_below))
-        return false;
+    max[MAX_RELATIVE] = v_max(max[MAX_RELATIVE], normal_relative);
+    sum[SUM_RELATIVE] = v_add(sum[SUM_RELATIVE], normal_relative);
+    sum[SUM_ERROR_SQUARED] = v_fma(normal_error, normal_error, sum[SUM_ERROR_SQUARED]);
 
-    for (int s = 0; s < PASS_FAST_SUMS; s++) v_store(&lanes->sum[s][lane], sum[s]);
-    for (int m = 0; m < PASS_FAST_MAXES; m++)
-        v_store(&lanes->max[m][lane], v_max(v_load(&lanes->max[m][lane]), max[m]));
-    chunk->small += small_count;
-    chunk->small_failed += small_failed;
-    chunk->small_relative_over += small_over;
-    chunk->peak[MEASURE_ABS] = fmax(chunk->peak[MEASURE_ABS], v_largest(max[MAX_ABS]));
-    chunk->peak[MEASURE_RELATIVE] =
-        fmax(chunk->peak[MEASURE_RELATIVE], v_largest(max[MAX_RELATIVE]));
-    chunk->peak[MEASURE_ULP] = fmax(chunk->peak[MEASURE_ULP], v_largest(max[MAX_ULP]));
-    if (small_count) chunk->max_relative = fmax(chunk->max_relative, v_largest(small_max));
-    if (BOUNDS) pass->bound_ulp = fmax(pass->bound_ulp, v_largest(bound_max));
+    V scale = v_from_bits(i_sub(c->scale_minus, i_from_bits(exponent)));
+    *error_out = error;
+    *scale_out = scale;
+    if (BOUNDS) {
+        V bound = from->error ? v_load(from->error + place)
+                              : v_add(v_mul(c->relative, magnitude), c->absolute);
+        bound = v_mul(bound, scale);
+        if (WIDE) bound = v_mul(bound, c->second_scale);
+        column->bound = v_max(column->bound, bound);
+    }
+    return true;
+}
+
+/* Fold errors and the scale of fold_errors into a column; returns the errors in ulp. */
+ALWAYS_INLINE V KIND(fold_ulps)(struct column *column, const struct constants *c, V error, V scale)
+{
+    V *sum = column->sum, *max = column->max;
+    V signed_ulp = v_mul(error, scale);
+    if (WIDE) signed_ulp = v_mul(signed_ulp, c->second_scale);
+    V ulp = v_abs(signed_ulp);
+    max[MAX_ULP] = v_max(max[MAX_ULP], ulp);
+    sum[SUM_ULP] = v_add(sum[SUM_ULP], ulp);
+    sum[SUM_SIGNED_ULP] = v_add(sum[SUM_SIGNED_ULP], signed_ulp);
+    sum[SUM_ULP_SQUARED] = v_fma(ulp, ulp, sum[SUM_ULP_SQUARED]);
+    return signed_ulp;
+}
+
+/* Fold the errors of `rows` rows from `row` on of column `number`; false when one is unusual. */
+ALWAYS_INLINE bool KIND(fold_rows)(V *error, V *scale, struct column *column, struct pass *pass,
+                                   const struct chunk_source *from, const struct constants *c,
+                                   size_t number, size_t row, size_t rows, size_t got_bytes,
+                                   V (*load)(const void *))
+{
+    for (size_t r = 0; r < rows; r++) {
+        size_t place = (row + r) * PASS_LANES + number * LANES_PER_VECTOR;
+        if (!KIND(fold_errors)(&error[r], &scale[r], column, from, c, pass->chunk_relative, place,
+                               load(from->got + place * got_bytes)))
+            return false;
+    }
+    return true;
+}
+
+/* Then fold them in ulp. */
+ALWAYS_INLINE void KIND(fold_rows_in_ulp)(struct column *column, struct pass *pass,
+                                          const struct constants *c, const V *error, const V *scale,
+                                          size_t number, size_t row, size_t rows)
+{
+    for (size_t r = 0; r < rows; r += 2) {
+        V first = KIND(fold_ulps)(column, c, error[r], scale[r]);
+        V second = KIND(fold_ulps)(column, c, error[r + 1], scale[r + 1]);
+        i_store(pass->chunk_ulp + keys_at(row + r, number), ulp_keys(first, second));
+    }
+}
+
+/* Where got is not finite, neither is the largest error, as bits above all finite, nor the sum of
+ * squares, which no finite value of a narrower dtype makes overflow. */
+ALWAYS_INLINE bool KIND(all_finite)(const struct column *column)
+{
+    const V infinity = v_set(INFINITY);
+    return m_all(m_gt(infinity, column->max[MAX_ABS])) &&
+           (WIDE || m_all(m_gt(infinity, column->sum[SUM_GOT_SQUARED])));
+}
+
+/* Fold one column of a chunk; false, and nothing is folded, when an element is unusual. */
+ALWAYS_INLINE bool KIND(fold_column)(struct pass *pass, struct chunk *chunk,
+                                     const struct chunk_source *from, const struct constants *c,
+                                     size_t number, size_t got_bytes, V (*load)(const void *))
+{
+    size_t rows = chunk->count / PASS_LANES;
+    V error[GROUP], scale[GROUP];
+    struct column column;
+
+    column_begin(&column);
+    sums_load(&column, pass, number, 0, SUM_ULP);
+    if (GROUP == 2) {
+        sums_load(&column, pass, number, SUM_ULP, PASS_FAST_SUMS);
+        for (size_t row = 0; row < rows; row += GROUP) {
+            if (!KIND(fold_rows)(error, scale, &column, pass, from, c, number, row, GROUP,
+                                 got_bytes, load))
+                return false;
+            KIND(fold_rows_in_ulp)(&column, pass, c, error, scale, number, row, GROUP);
+        }
+        if (!KIND(all_finite)(&column)) return false;
+        sums_store(pass, &column, number, 0, PASS_FAST_SUMS);
+    } else {
+        if (!KIND(fold_rows)(error, scale, &column, pass, from, c, number, 0, rows, got_bytes,
+                             load) ||
+            !KIND(all_finite)(&column))
+            return false;
+        sums_store(pass, &column, number, 0, SUM_ULP);
+        sums_load(&column, pass, number, SUM_ULP, PASS_FAST_SUMS);
+        KIND(fold_rows_in_ulp)(&column, pass, c, error, scale, number, 0, rows);
+        sums_store(pass, &column, number, SUM_ULP, PASS_FAST_SUMS);
+    }
+    chunk_add(chunk, &column);
     return true;
 }
 
 /* Ask for the part of a later chunk that corresponds to one column. The columns of a chunk jump
  * through memory, which the processor does not foresee by itself. Addresses beyond the arrays
  * are harmless: a prefetch never faults. */
-ALWAYS_INLINE void KIND(prefetch_ahead)(const struct pass *pass, size_t start, size_t column)
+ALWAYS_INLINE void KIND(prefetch_ahead)(const struct pass *pass, size_t start, size_t column,
+                                        size_t got_bytes)
 {
-    enum { AHEAD = 4 * PASS_CHUNK, LINE = 64, SHARE = PASS_CHUNK / COLUMNS };
+    enum { AHEAD = 2 * PASS_CHUNK, LINE = 64, SHARE = PASS_CHUNK / COLUMNS };
     size_t first = start + AHEAD + column * SHARE;
-    const char *got = (const char *)pass->got + first * pass->element_bytes;
+    const char *got = (const char *)pass->got + first * got_bytes;
 
     for (size_t byte = 0; byte < SHARE * sizeof(double); byte += LINE) {
         __builtin_prefetch((const char *)(pass->hi + first) + byte);
         if (HAS_LO) __builtin_prefetch((const char *)(pass->lo + first) + byte);
         if (BOUNDS && pass->error) __builtin_prefetch((const char *)(pass->error + first) + byte);
     }
-    for (size_t byte = 0; byte < SHARE * pass->element_bytes; byte += LINE)
-        __builtin_prefetch(got + byte);
+    for (size_t byte = 0; byte < SHARE * got_bytes; byte += LINE) __builtin_prefetch(got + byte);
 }
 
 ALWAYS_INLINE size_t KIND(fold_chunks)(struct pass *pass, size_t start, size_t count,
@@ -114,28 +164,29 @@ ALWAYS_INLINE size_t KIND(fold_chunks)(struct pass *pass, size_t start, size_t c
                                        find_elements *elements)
 {
     const struct constants c = make_constants(pass);
-    double converted[PASS_CHUNK];
+    struct tallies tallies;
+    alignas(64) double converted[PASS_CHUNK];
     size_t done = 0;
 
-    for (; done + PASS_CHUNK <= count; done += PASS_CHUNK) {
-        struct chunk_counts chunk = { 0 };
+    tallies_clear(&tallies);
+    for (size_t size; (size = chunk_size(count - done)); done += size) {
         size_t first = start + done;
-        const unsigned char *got = elements(converted, pass, first);
+        struct chunk chunk;
+        struct chunk_source from = { .got = elements(converted, pass, first, size),
+                                     .hi = pass->hi + first,
+                                     .lo = HAS_LO ? pass->lo + first : NULL,
+                                     .error = pass->error ? pass->error + first : NULL };
+        chunk_begin(&chunk, first, size);
         for (size_t column = 0; column < COLUMNS; column++) {
-            KIND(prefetch_ahead)(pass, first, column);
-            if (!KIND(fold_column)(pass, &chunk, &c, first, column, got, got_bytes, load))
-                fold_column_carefully(pass, &chunk, first, column);
+            KIND(prefetch_ahead)(pass, first, column, pass->element_bytes);
+            if (!KIND(fold_column)(pass, &chunk, &from, &c, column, got_bytes, load))
+                fold_column_carefully(pass, &chunk, column);
         }
-        uint64_t compared = PASS_CHUNK - chunk.careful;
-        pass->counts.compared += compared;
-        pass->counts.classes[CLASS_FINITE][CLASS_FINITE] += compared;
-        if (!compared) continue;
-        for (int m = 0; m < MEASURES; m++)
-            peak_raise(&pass->peaks[m], chunk.peak[m], first / PASS_CHUNK);
-        chunk.max_relative = fmax(chunk.max_relative, chunk.peak[MEASURE_RELATIVE]);
-        count_relative(pass, &chunk);
-        count_ulps(pass, &chunk, first);
+        if (chunk.careful == size) continue;
+        finish_chunk(pass, &tallies, &chunk, &c);
+        if (BOUNDS) raise_bound(pass, v_largest(chunk.bound));
     }
+    finish_tallies(pass, &tallies);
     return done;
 }
 

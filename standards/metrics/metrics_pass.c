@@ -133,16 +133,23 @@ static void fold_peer_ulp(struct pass *pass, size_t lane, double ulp)
     pass->counts.ulp_over += ulp > pass->parameters.ulp_limit;
 }
 
+double pass_signed_ulp(const struct pass *pass, size_t i)
+{
+    double got;
+
+    dtype_to_double(&got, pass->got + i * pass->element_bytes, pass->dtype, 1);
+    return pass_in_ulp(pass, pass_error(pass, i, got), fabs(pass->hi[i]));
+}
+
 static void fold_compared(struct pass *pass, size_t i, double want, double got)
 {
     size_t lane = i % PASS_LANES;
     struct pass_lanes *lanes = &pass->lanes;
     struct pass_counts *counts = &pass->counts;
-    double error = pass->lo ? (got - want) - pass->lo[i] : got - want;
+    double error = pass_error(pass, i, got);
     double abs_error = fabs(error), magnitude = fabs(want);
     double relative = abs_error / (magnitude + pass->parameters.bench_epsilon);
-    struct pass_scale scale = pass_scale_at(&pass->unit, magnitude);
-    double signed_ulp = error * scale.first * scale.second, ulp = fabs(signed_ulp);
+    double signed_ulp = pass_in_ulp(pass, error, magnitude), ulp = fabs(signed_ulp);
 
     counts->compared++;
     counts->differ += error != 0;
@@ -154,7 +161,7 @@ static void fold_compared(struct pass *pass, size_t i, double want, double got)
     fold_small_or_normal(pass, i, magnitude, abs_error, relative);
     count_ulp(pass, i, signed_ulp);
     if (pass_follows_bound(pass))
-        raise_to(&pass->bound_ulp, bound_of(pass, i) * scale.first * scale.second);
+        raise_to(&pass->bound_ulp, pass_in_ulp(pass, bound_of(pass, i), magnitude));
     if (want == 0 && got != 0) {
         raise_to(&lanes->max[MAX_ZERO_ULP][lane], ulp);
         lanes->sum[SUM_ZERO_ULP][lane] += ulp;

@@ -12,6 +12,7 @@
 #ifndef PROBE_STANDARDS_METRICS_METRICS_PASS_H
 #define PROBE_STANDARDS_METRICS_METRICS_PASS_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@
 #include "core/dtype.h"
 #include "standards/metrics/metrics_terms.h"
 
-enum { PASS_LANES = 64, PASS_BLOCK = 65536, PASS_CHUNK = 512, PASS_ROWS = PASS_CHUNK / PASS_LANES };
+enum { PASS_LANES = 64, PASS_BLOCK = 65536, PASS_CHUNK = 1024 };
 
 enum pass_sum {
     SUM_WANT_SQUARED,
@@ -42,18 +43,18 @@ enum pass_sum {
 
 enum pass_max {
     MAX_ABS,
-    MAX_WANT,
     MAX_RELATIVE, /* normal elements */
     MAX_ULP,      /* as SUM_ULP */
     PASS_FAST_MAXES,
-    MAX_ZERO_ULP = PASS_FAST_MAXES,
+    MAX_WANT = PASS_FAST_MAXES, /* of the elements that pass_fold_element took */
+    MAX_ZERO_ULP,
     MAX_PEER_ULP,
     MAX_PEER_ABS, /* mismatched elements */
     PASS_MAXES
 };
 
 struct pass_lanes {
-    double sum[PASS_SUMS][PASS_LANES];
+    alignas(64) double sum[PASS_SUMS][PASS_LANES];
     double max[PASS_MAXES][PASS_LANES];
 };
 
@@ -106,9 +107,10 @@ struct pass {
     struct pass_counts counts;
     struct peak peaks[MEASURES]; /* of compared elements; RELATIVE: of normal ones */
     double bound_ulp;
-    /* Of the current chunk, for the counts that are made after its loop. */
-    double chunk_ulp[PASS_CHUNK];      /* signed; 0 for elements not compared */
-    double chunk_relative[PASS_CHUNK]; /* of compared elements; infinite for others */
+    /* Of the current chunk, for the counts that are made after its loop; 0 for elements that are
+     * counted already. */
+    alignas(64) uint32_t chunk_ulp[PASS_CHUNK]; /* keys of signed errors in ulp */
+    alignas(64) double chunk_relative[PASS_CHUNK];
 };
 
 /* 1 / ulp at |x|, as two factors whose product it is (the second is 1 but for float64, where
@@ -118,12 +120,27 @@ struct pass_scale {
 };
 struct pass_scale pass_scale_at(const struct pass_unit *unit, double magnitude);
 
+/* got - want of element i, with all that the reference holds, and an error in ulp at |want|. */
+static inline double pass_error(const struct pass *pass, size_t i, double got)
+{
+    return pass->lo ? (got - pass->hi[i]) - pass->lo[i] : got - pass->hi[i];
+}
+
+static inline double pass_in_ulp(const struct pass *pass, double error, double magnitude)
+{
+    struct pass_scale scale = pass_scale_at(&pass->unit, magnitude);
+    return error * scale.first * scale.second;
+}
+
+/* The signed error in ulp of element i, which is compared. */
+double pass_signed_ulp(const struct pass *pass, size_t i);
+
 /* Fold element i, of lane i mod 64, into lanes and counts. Complete: nothing is left for the
  * counting after a chunk. */
 void pass_fold_element(struct pass *pass, size_t i);
 
-/* Fold whole chunks from element `start` (a multiple of PASS_CHUNK), at most `count` elements
- * and not beyond the block; returns how many elements were taken (a multiple of PASS_CHUNK). */
+/* Fold elements from `start` (a multiple of PASS_CHUNK), at most `count` and not beyond the block;
+ * returns how many were taken, all but the last few. */
 typedef size_t pass_fold_chunks(struct pass *pass, size_t start, size_t count);
 
 /* Does the pass take the largest bound element by element? A purely relative bound is at most

@@ -74,17 +74,23 @@ static void begin(struct three_way_verdict *out)
     out->unattributed = out->unsupported = out->exception = out->assumed_zero = false;
 }
 
-static void add_text(struct three_way_verdict *out, const char *text)
+static void add_bytes(struct three_way_verdict *out, struct csv_text text)
 {
-    size_t length = strlen(text), room = sizeof out->message - 1 - out->message_length;
+    size_t length = text.length, room = sizeof out->message - 1 - out->message_length;
     if (length > room) {
         length = room;
         /* Not inside a character: UTF-8 continuation bytes are 10xxxxxx. */
-        while (length && ((unsigned char)text[length] & 0xc0) == 0x80) length--;
+        while (length && ((unsigned char)text.bytes[length] & 0xc0) == 0x80) length--;
     }
-    memcpy(out->message + out->message_length, text, length);
+    if (!length) return;
+    memcpy(out->message + out->message_length, text.bytes, length);
     out->message_length += length;
     out->message[out->message_length] = '\0';
+}
+
+static void add_text(struct three_way_verdict *out, const char *text)
+{
+    add_bytes(out, csv_text_of(text));
 }
 
 /* A sentence on a line of its own. */
@@ -386,7 +392,7 @@ static bool override_fits(const struct three_way_override *o, const struct three
     if (o->dtypes && !(o->dtypes & 1u << row->dtype)) return false;
     if (!o->apis) return true;
     for (size_t i = 0; i < o->n_apis; i++) {
-        if (strcmp(o->apis[i], row->api) == 0) return true;
+        if (csv_text_equal(row->api, o->apis[i])) return true;
     }
     return false;
 }
@@ -416,7 +422,7 @@ static enum three_way_standard choose(const struct three_way_rules *rules,
 /* ---- rows without the numbers they need ------------------------------------------------- */
 
 static void explain_missing(struct three_way_verdict *out, const char *side, unsigned missing,
-                            const char *message)
+                            struct csv_text message)
 {
     enum three_way_metric metric = 0;
     while (!(missing & BIT(metric))) metric++;
@@ -424,9 +430,9 @@ static void explain_missing(struct three_way_verdict *out, const char *side, uns
     add_text(out, side);
     add_text(out, " row has no ");
     add_text(out, three_way_metric_headers[metric]);
-    if (message && *message && strcmp(message, " ") != 0) {
+    if (message.length && !csv_text_equal(message, " ")) {
         add_text(out, ": ");
-        add_text(out, message);
+        add_bytes(out, message);
     } else {
         add_text(out, ".");
     }
@@ -443,7 +449,7 @@ static void judge_by_first_stage(struct three_way_verdict *out, const struct thr
         (npu == VERDICT_ERROR && (gpu == VERDICT_PASS || gpu == VERDICT_WARNING))) {
         out->verdict = npu;
         add_line(out, "No numbers to compare; the verdict is that of the NPU run.");
-        if (npu != VERDICT_PASS && row->npu_message) add_text(out, row->npu_message);
+        if (npu != VERDICT_PASS) add_bytes(out, row->npu_message);
         return;
     }
     explain_missing(out, "NPU", standard->npu & ~row->npu.present, row->npu_message);
@@ -484,10 +490,10 @@ static bool settle_unsupported(struct three_way_verdict *out, const struct three
     bool peer_empty = rules->peer_rows && row->empty_vector;
 
     if (row->dtype != THREE_WAY_BLANK && !unsupported && !peer_empty) return false;
-    bool own_message = row->npu_message && *row->npu_message &&
+    bool own_message = row->npu_message.length &&
                        (rules->peer_rows || row->dtype == THREE_WAY_BLANK);
     if (own_message) {
-        add_text(out, row->npu_message);
+        add_bytes(out, row->npu_message);
         out->npu_message = true;
     } else if (rules->peer_rows) add_text(out, "nan"); /* what its table makes of an empty cell */
     else if (unsupported) add_text(out, three_way_unsupported);

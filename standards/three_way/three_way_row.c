@@ -24,11 +24,11 @@ static const struct {
     size_t length;
     enum three_way_dtype dtype;
 } dtype_names[] = {
+    { NAME("torch.float32"), THREE_WAY_F32 }, /* what most rows have */
     { NAME(""), THREE_WAY_BLANK },
     { NAME("torch.float16"), THREE_WAY_F16 },
     { NAME("torch.half"), THREE_WAY_F16 },
     { NAME("torch.bfloat16"), THREE_WAY_BF16 },
-    { NAME("torch.float32"), THREE_WAY_F32 },
     { NAME("torch.float"), THREE_WAY_F32 },
     { NAME("torch.float8_e4m3fn"), THREE_WAY_F8 },
     { NAME("torch.float8_e5m2"), THREE_WAY_F8 },

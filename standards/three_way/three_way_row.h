@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "formats/csv.h"
 #include "standards/judged.h"
 
 /* The measured columns of a details file that the comparison reads. */
@@ -68,12 +69,12 @@ struct three_way_side {
 };
 
 struct three_way_row {
-    const char *api;            /* bare: "softmax", "linalg.inv" */
+    struct csv_text api;        /* bare: "softmax", "linalg.inv" */
     enum three_way_dtype dtype; /* of the NPU row */
     bool empty_vector;          /* its Shape is (0,) */
     struct three_way_side npu;
     const struct three_way_side *gpu;
-    const char *npu_message, *gpu_message; /* of the rows, for rows without metrics */
+    struct csv_text npu_message, gpu_message; /* of the rows, for rows without metrics */
 };
 
 #endif

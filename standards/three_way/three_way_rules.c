@@ -209,17 +209,14 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct api_rules *)a)->name, ((const struct api_rules *)b)->name);
 }
 
-static int is_named(const void *name, const void *api)
+static struct api_rules *find_api(const struct three_way_rules *rules, struct csv_text name)
 {
-    return strcmp(name, ((const struct api_rules *)api)->name);
+    uint32_t number = text_table_find(&rules->api_names, name.bytes, name.length);
+    return number == TEXT_NONE ? NULL : &rules->apis[number];
 }
 
-static struct api_rules *find_api(const struct three_way_rules *rules, const char *name)
-{
-    return bsearch(name, rules->apis, rules->n_apis, sizeof *rules->apis, is_named);
-}
-
-const struct api_rules *three_way_find_api(const struct three_way_rules *rules, const char *name)
+const struct api_rules *three_way_find_api(const struct three_way_rules *rules,
+                                           struct csv_text name)
 {
     return find_api(rules, name);
 }
@@ -270,6 +267,10 @@ static struct status read_api_lists(struct three_way_rules *rules, const char *t
     for (enum operator_level level = LEVEL_1; level < LEVELS; level++)
         add_list(rules, cJSON_GetObjectItemCaseSensitive(of_levels, levels[level]), 0, level);
     qsort(rules->apis, rules->n_apis, sizeof *rules->apis, by_name);
+    TRY(text_table_create(&rules->api_names));
+    for (size_t i = 0; i < rules->n_apis; i++)
+        TRY(text_table_add(&(uint32_t){ 0 }, NULL, &rules->api_names, rules->apis[i].name,
+                           strlen(rules->apis[i].name)));
     return status_ok();
 }
 
@@ -355,7 +356,7 @@ static void read_lists_without(struct reading *r, const cJSON *object, void *pla
         EACH(item, r, items(r, list))
         {
             const char *name = cJSON_GetStringValue(item);
-            struct api_rules *api = find_api(r->rules, name ? name : "");
+            struct api_rules *api = find_api(r->rules, csv_text_of(name ? name : ""));
             if (api) api->lists &= ~(1u << which);
             else fail(r, list, "has an API that is not in that list");
         }
@@ -564,6 +565,7 @@ void three_way_rules_release(struct three_way_rules *rules)
     if (!rules) return;
     config_json_close(&rules->lists);
     config_json_close(&rules->user);
+    text_table_release(&rules->api_names);
     memory_release(rules->apis);
     memory_release(rules->overrides);
     memory_release(rules->override_names);

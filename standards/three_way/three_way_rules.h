@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "core/status.h"
+#include "core/text_table.h"
 #include "formats/config_json.h"
 #include "standards/three_way/three_way_row.h"
 
@@ -110,6 +111,7 @@ struct three_way_rules {
     size_t n_override_names;
     struct api_rules *apis; /* sorted by name */
     size_t n_apis;
+    struct text_table api_names;    /* whose numbers are theirs */
     struct config_json lists, user; /* the files, which hold the names */
 };
 
@@ -141,6 +143,7 @@ struct status three_way_rules_read(struct three_way_rules **out, const char *pro
                                    const struct three_way_texts *texts);
 
 /* What is known of an API; NULL when it stands in no list. */
-const struct api_rules *three_way_find_api(const struct three_way_rules *rules, const char *name);
+const struct api_rules *three_way_find_api(const struct three_way_rules *rules,
+                                           struct csv_text name);
 
 #endif

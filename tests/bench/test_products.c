@@ -100,7 +100,7 @@ static void check_panel_sums(size_t m, size_t n, size_t k, bool transpose_a, boo
     for (size_t i = 0; i < k * n; i++) b[i] = (double)(numbers_next(&numbers) % 15) - 4;
     for (size_t i = 0; i < m * n; i++)
         z[i] = before[i] = 0x1p62 + 0x1p10 * (double)(numbers_next(&numbers) % 4096);
-    gemm_double(z, &(struct gemm){ transpose_a, transpose_b, true, m, n, k, 0, 0 }, a, b);
+    gemm_double(z, &(struct gemm){ transpose_a, transpose_b, true, m, n, k, 0, 0, 0 }, a, b);
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
             double sum = 0;

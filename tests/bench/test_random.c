@@ -190,6 +190,51 @@ static void draw_gumbel(struct drawing *d) /* lines of three: one-hot at the win
     }
 }
 
+/* Which of n elements are the `count` with the least random keys, of those that `of` tells; early ones first by `off`. */
+static void choose(struct drawing *d, const bool *of, size_t n, size_t count, bool *chosen)
+{
+    double *key = malloc(n * sizeof *key);
+    for (size_t i = 0; i < n; i++) {
+        chosen[i] = false;
+        key[i] = of[i] ? next(d) + (d->off - 1) * (double)i / (double)n : INFINITY;
+    }
+    while (count--) {
+        size_t least = 0;
+        for (size_t i = 1; i < n; i++)
+            if (key[i] < key[least]) least = i;
+        if (isinf(key[least])) break;
+        chosen[least] = true;
+        key[least] = INFINITY;
+    }
+    free(key);
+}
+static void draw_labels(struct drawing *d) /* n labels are kept, a fifth of them 1 */
+{
+    bool *of = calloc(2 * d->n + 1, 1), *chosen = of + d->n;
+    size_t kept = 0;
+    for (size_t i = 0; i < d->n; i++) d->out[i] = -1;
+    for (int label = 1; label >= 0; label--) {
+        for (size_t i = 0; i < d->n; i++) of[i] = (int)element(d, 0, i) == label;
+        choose(d, of, d->n, label ? d->n / 5 : d->n - kept, chosen);
+        for (size_t i = 0; i < d->n; i++)
+            if (chosen[i]) d->out[i] = label, kept++;
+    }
+    free(of);
+}
+static void draw_positions(struct drawing *d) /* pairs of indices */
+{
+    size_t n = tensor_elements(argument(d, 0)->tensor.tensor), row = 0;
+    bool *of = calloc(2 * n + 1, 1), *chosen = of + n;
+    for (size_t i = 0; i < n; i++) of[i] = element(d, 0, i) != 0;
+    choose(d, of, n, d->n / 2, chosen);
+    for (size_t i = 0; i < n; i++)
+        if (chosen[i]) {
+            d->out[2 * row] = (double)(i / 2);
+            d->out[2 * row++ + 1] = (double)(i % 2);
+        }
+    free(of);
+}
+
 /* ---- the laws ------------------------------------------------------------------------------------------- */
 
 static const struct law {
@@ -225,6 +270,8 @@ static const struct law {
     { "Functional.alpha_dropout(f32(%d), 0.4, True)", draw_alpha_dropout, 1.3, FEW, MANY, 9 },
     { "Functional.feature_alpha_dropout(f32(1,%d,2), 0.4, True)", draw_feature_alpha_dropout, 1.3, FEW, MANY, 9 },
     { "Functional.rrelu(f32(%d), 0.25, 0.75, training=True)", draw_rrelu, 2, FEW, MANY, 99 },
+    { "NPU.npu_sub_sample(i32(%d)[-1..1], %d, 0.2)", draw_labels, 2, FEW, MANY, 2 },
+    { "NPU.npu_random_choice_with_mask(bool(%d,2), 60)", draw_positions, 2, FEW, MANY, -1 },
     { "Functional.gumbel_softmax(f32(%d,3), hard=True)", draw_gumbel, 0.2, FEW, MANY, 0.5 },
 };
 /* clang-format on */
@@ -387,6 +434,14 @@ static const struct edge {
     { "Functional.rrelu(f32(400)[0..0], 0.25, 0.75, True)", 0, 1, false },
     { "Functional.rrelu(f32(400)[1..1], 0.25, 0.75, True)", 1, 1, true },
     { "Functional.rrelu(f32(400)[1..1], 0.25, 0.75, True)", 1, 0.5, false },
+    { "NPU.npu_sub_sample(i32(400)[1..1], 200, 1)", 1, -1, true },
+    { "NPU.npu_sub_sample(i32(400)[0..0], 200, 0.5)", 0, -1, true },
+    { "NPU.npu_sub_sample(i32(400)[1..1], 200, 0.5)", 1, -1, false },
+    { "NPU.npu_sub_sample(i32(400)[1..1], 401, 0.99776)", 1, 1, true },
+    { "NPU.npu_sub_sample(i32(400)[0..0], 200, 0.5)", 0, 1, false },
+    { "NPU.npu_sub_sample(i32(400)[-1..-1], 200, 0.5)", -1, -1, true },
+    { "NPU.npu_random_choice_with_mask(bool(9)[0..0], 400)", 0, 0, true },
+    { "NPU.npu_random_choice_with_mask(bool(9)[0..0], 400)", 0, 1, false },
     { "Functional.gumbel_softmax(f32(200,2)[0..0], hard=True)", 1, 1, false },
     { "Functional.gumbel_softmax(f32(200,2)[0..0], hard=True)", 0, 0, false },
     { "Functional.gumbel_softmax(f32(200,2)[0..0])", 2, -1, false },
@@ -553,6 +608,69 @@ START_TEST(gradients_follow_the_mask)
 }
 END_TEST
 
+/* ---- dropout of a softmax: its result shows the mask ----------------------------------------------------- */
+
+/* The bench with the three results of a device that keeps `keep` of the softmax's elements. */
+static struct bench *settled_softmax(struct opened *o, const bool *keep, struct value *items)
+{
+    struct value got = { .kind = VALUE_LIST };
+    size_t n = o->d.n;
+    int64_t bytes = ((int64_t)n + 127) / 128 * 128;
+    struct tensor *mask = arena_allocate(&o->arena, sizeof *mask),
+                  *softmax = arena_allocate(&o->arena, sizeof *softmax),
+                  *result = arena_allocate(&o->arena, sizeof *result);
+    const struct reference *r = &bench_output(o->bench, 1)->reference;
+    ck_assert_int_eq(tensor_create(mask, &o->arena, DT_U8, 1, &bytes).code, 0);
+    ck_assert_int_eq(tensor_create(softmax, &o->arena, DT_F32, r->rank, r->shape).code, 0);
+    ck_assert_int_eq(tensor_create(result, &o->arena, DT_F32, r->rank, r->shape).code, 0);
+    memset(mask->data, 0x55, (size_t)bytes);
+    for (size_t i = 0; i < n; i++) {
+        ((float *)softmax->data)[i] = (float)r->hi[i];
+        ((float *)result->data)[i] = keep[i] ? (float)(r->hi[i] / 0.6) : 0;
+    }
+    struct tensor *tensors[3] = { mask, softmax, result };
+    for (int k = 0; k < 3; k++) {
+        items[k] = (struct value){ .kind = VALUE_TENSOR };
+        items[k].tensor.tensor = tensors[k];
+    }
+    got.list.items = items;
+    got.list.count = 3;
+    ck_assert_int_eq(bench_settle(o->bench, &got).code, 0);
+    return o->bench;
+}
+
+START_TEST(a_dropped_softmax_follows_its_result)
+{
+    static const struct law law = {
+        "NPU.npu_dropout_with_add_softmax(f32(%d,40), f32(%d,40), 0.5, 0.4, -1)", NULL, 1, 0, 0, 0
+    };
+    for (uint64_t seed = 0; seed < 50; seed++)
+        for (int kind = 0; kind < 3; kind++) { /* right; one mask for all rows; too much kept */
+            struct opened o;
+            struct value items[3];
+            char reason[300] = "";
+            bool keep[20 * 40];
+            struct drawing numbers = { .numbers.state = seed * 3 + 1 };
+            open_law(&o, &law, 20);
+            ck_assert_int_eq(bench_output(o.bench, 2)->kind, BENCH_OUTPUT_RANDOM);
+            o.d.n = 20 * 40;
+            for (size_t i = 0; i < o.d.n; i++)
+                keep[i] = kind == 1 && i >= 40 ? keep[i - 40]
+                                               : next(&numbers) < (kind == 2 ? 0.8 : 0.6);
+            struct bench *bench = settled_softmax(&o, keep, items);
+            const struct bench_property *property = bench_output(bench, 0)->property;
+            bool held = property->holds(property, items[0].tensor.tensor, reason, sizeof reason);
+            ck_assert_msg(held == (kind == 0), "seed %d, kind %d: %s", (int)seed, kind, reason);
+            const struct reference *softmax = &bench_output(bench, 1)->reference,
+                                   *result = &bench_output(bench, 2)->reference;
+            ck_assert_int_eq(bench_output(bench, 2)->kind, BENCH_OUTPUT_TENSOR);
+            for (size_t i = 0; i < o.d.n; i++)
+                ck_assert_double_eq_tol(result->hi[i], keep[i] ? softmax->hi[i] / 0.6 : 0, 1e-15);
+            arena_release(&o.arena);
+        }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("random");
@@ -566,6 +684,7 @@ int main(void)
     tcase_add_loop_test(tests, native_draws_hold, 0, (int)(sizeof edges / sizeof *edges));
     tcase_add_loop_test(tests, strided_draws_are_judged_and_refused_memory_is_told, 0, count);
     tcase_add_loop_test(tests, gradients_follow_the_mask, 0, (int)(sizeof masks / sizeof *masks));
+    tcase_add_test(tests, a_dropped_softmax_follows_its_result);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

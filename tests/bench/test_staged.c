@@ -76,6 +76,39 @@ START_TEST(staged_kernels_are_within)
 }
 END_TEST
 
+/* Elements of a computed kernel that are those of `kernels[_i]`. */
+struct agreement {
+    double (*kernel)(double x);
+    size_t n, same;
+};
+static void count_same(void *context, const double *values)
+{
+    struct agreement *a = context;
+    for (size_t i = 0; i < a->n; i++) a->same += bf16(values[i]) == a->kernel(element(i));
+}
+
+/* One of the choices is that kernel, to the last bit in every element. */
+START_TEST(staged_kernels_are_computed)
+{
+    struct reference *r = open_output(kernels[_i].call);
+    size_t most = 0, least = r->n;
+    ck_assert_ptr_nonnull(r->compute_staged);
+    for (unsigned k = 0; k < 8; k++) {
+        const struct staged_choice choice = { .numbers = k & 1,
+                                              .composed_functions = k & 2,
+                                              .other_formulas = k & 4 };
+        struct agreement agreement = { kernels[_i].kernel, r->n, 0 };
+        bool can;
+        ck_assert_int_eq(r->compute_staged(r, &can, &choice, count_same, &agreement).code, 0);
+        ck_assert(can && !r->staged_gradient);
+        if (agreement.same > most) most = agreement.same;
+        if (agreement.same < least) least = agreement.same;
+    }
+    ck_assert_uint_eq(most, r->n);
+    ck_assert_uint_lt(least, r->n);
+}
+END_TEST
+
 START_TEST(one_step_has_no_stages)
 {
     static const char *const calls[] = { "Torch.exp(bf16(50))", "Torch.add(bf16(50), bf16(50))",
@@ -122,6 +155,7 @@ int main(void)
     TCase *tcase = tcase_create("staged");
     tcase_add_checked_fixture(tcase, NULL, teardown);
     tcase_add_loop_test(tcase, staged_kernels_are_within, 0, sizeof kernels / sizeof *kernels);
+    tcase_add_loop_test(tcase, staged_kernels_are_computed, 0, sizeof kernels / sizeof *kernels);
     tcase_add_test(tcase, one_step_has_no_stages);
     tcase_add_test(tcase, gradients_have_stages);
     suite_add_tcase(suite, tcase);

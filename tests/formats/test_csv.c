@@ -575,15 +575,60 @@ START_TEST(survives_lack_of_memory)
         ck_assert_uint_eq(buffer.length, before);
         csv_buffer_release(&buffer);
     }
-    const char text[] =
-        "1,\"2\"\"\",3\n1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,"
-        "24,25,26,27,28,29,30,31,32,33\n";
+    /* A cell that is copied, and more cells than there is room for at first. */
+    char text[420] = "1,\"2\"\"\",3\n";
+    for (int i = 0; i < 200; i++) strcat(text, i ? ",1" : "1");
+    strcat(text, "\n");
     for (size_t n = 0; n < 3; n++) {
         allocations_left = n;
         memory_fault = fail_late;
-        struct status status = first_failure(text, sizeof text - 1, NULL);
+        struct status status = first_failure(text, strlen(text), NULL);
         memory_fault = NULL;
         ck_assert_int_eq(status.code, STATUS_NO_MEMORY);
+    }
+}
+END_TEST
+
+/* Ends of cells are found in blocks of 64 bytes: rows of all lengths around that, at all places of a block, with
+ * quoted cells and quotes that are none, against a reader of one byte after the other. */
+START_TEST(blocks_of_bytes)
+{
+    static const char *const pieces[] = { "", "a", " ", "\"q,\n\"", "b\"c", "0.12345678901234" };
+    uint64_t state = 7;
+    for (size_t length = 0; length < 150; length++) {
+        char text[4096] = "", plain[4096] = "";
+        size_t cells = 0;
+        for (size_t i = 0; i < length; i++) strcat(text, "x");
+        strcat(plain, text);
+        while (strlen(text) < 400) {
+            const char *piece = pieces[next_random(&state) % 6];
+            strcat(strcat(text, ","), piece);
+            strcat(plain, "|");
+            strncat(plain, *piece == '"' ? piece + 1 : piece, *piece == '"' ? 3 : 20);
+            cells++;
+        }
+        for (const char *end = "\n\0\r\n\0\r\0"; *end; end += strlen(end) + 1) {
+            struct csv_reader reader;
+            struct csv_row row;
+            bool more;
+            char twice[8192], found[4096] = "";
+            (void)snprintf(twice, sizeof twice, "%s%s%s%s", text, end, text, end);
+            ck_ok(csv_open_text(&reader, "some.csv", twice, strlen(twice), NULL));
+            for (int i = 0; i < 2; i++) {
+                ck_ok(csv_next(&reader, &row, &more));
+                ck_assert(more);
+                ck_assert_uint_eq(row.count, cells + 1);
+                *found = '\0';
+                for (size_t c = 0; c < row.count; c++) {
+                    if (c) strcat(found, "|");
+                    strncat(found, row.cells[c].bytes, row.cells[c].length);
+                }
+                ck_assert_str_eq(found, plain);
+            }
+            ck_ok(csv_next(&reader, &row, &more));
+            ck_assert(!more);
+            csv_close(&reader);
+        }
     }
 }
 END_TEST
@@ -754,6 +799,7 @@ int main(void)
     tcase_add_test(tests, refuses_nul_bytes);
     tcase_add_test(tests, keeps_its_limits);
     tcase_add_test(tests, survives_lack_of_memory);
+    tcase_add_test(tests, blocks_of_bytes);
     tcase_add_test(tests, tells_numbers_from_text);
     tcase_add_loop_test(tests, prints_as_printf, 0, 21);
     tcase_add_test(tests, prints_what_is_not_finite);

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(status.text[0] && !rules);
     } else {
         struct three_way_side side = { .present = ~0u };
-        struct three_way_row row = { .api = "matmul", .dtype = THREE_WAY_F16, .gpu = &side };
+        struct three_way_row row = { .api = { "matmul", 6 }, .dtype = THREE_WAY_F16, .gpu = &side };
         struct three_way_verdict verdict;
         row.npu = side;
         three_way_judge(&verdict, rules, &row);

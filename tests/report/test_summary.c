@@ -72,6 +72,37 @@ START_TEST(calls_are_counted)
 }
 END_TEST
 
+/* Calls and their rows that are added one by one say what outcomes say that hold them: 300 calls of 30 APIs, whose rows
+ * fail as they come, with equal ones among them. */
+START_TEST(calls_without_their_rows)
+{
+    struct summary whole = { 0 }, parts = { 0 };
+    for (unsigned i = 0; i < 300; i++) {
+        char call[40], row[80], sentence[40];
+        snprintf(call, sizeof call, "Torch.op%u.%u", i % 30, i);
+        snprintf(row, sizeof row, "%s.forward.output.0", call);
+        snprintf(sentence, sizeof sentence, "because of %u", i);
+        enum verdict verdict = i % 7 == 0 ? VERDICT_ERROR : VERDICT_WARNING;
+        struct row_note note = {
+            .verdict = verdict, .name = row, .sentence = sentence, .excess = i * 37 % 11
+        };
+        struct case_outcome outcome = { .forward = verdict, .notes = &note, .n_notes = 1 };
+        ck_ok(summary_add(&whole, &outcome, call, 0));
+
+        bool is_worst;
+        ck_ok(summary_count_failing(&is_worst, &parts, &note, call));
+        if (is_worst) ck_ok(summary_add_note(&parts, &note, call));
+        ck_ok(summary_add_call(&parts, verdict, VERDICT_BLANK, call));
+    }
+    char *text = printed(&whole, false);
+    prints(&parts, false, text);
+    ck_assert_ptr_nonnull(strstr(text, "failing: 300 rows of 30 APIs"));
+    free(text);
+    summary_release(&whole);
+    summary_release(&parts);
+}
+END_TEST
+
 /* The number of a call is no part of its API; other ends are. */
 START_TEST(calls_are_told_by_api)
 {
@@ -401,6 +432,7 @@ int main(void)
     tcase_add_test(tests, many_apis_are_cut);
     tcase_add_test(tests, reasons_are_counted);
     tcase_add_test(tests, references_are_summed);
+    tcase_add_test(tests, calls_without_their_rows);
     tcase_add_test(tests, progress_on_a_terminal);
     tcase_add_test(tests, progress_names_the_call);
     tcase_add_test(tests, progress_in_a_log);

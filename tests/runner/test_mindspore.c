@@ -276,6 +276,39 @@ START_TEST(strict_checks_every_call)
 }
 END_TEST
 
+/* Communication has a row that says why it is not checked, in strict alone. */
+START_TEST(communication_is_skipped)
+{
+    static const char dump[] =
+        "{\"framework\":\"mindspore\",\"task\":\"statistics\",\"dump_data_dir\":null,\"data\":{"
+        "\"Distributed.all_reduce.0.forward\":{\"input_args\":[],\"input_kwargs\":{},\"output\":[]}"
+        ","
+        "\"MintDistributed.send.0.forward\":{\"input_args\":[],\"input_kwargs\":{},\"output\":[]},"
+        "\"Mint.exp.0.forward\":{\"input_args\":[{\"type\":\"mindspore.Tensor\",\"dtype\":"
+        "\"Float32\",\"shape\":[3],\"Max\":1.0,\"Min\":-1.0,\"Mean\":0,\"Norm\":1}],"
+        "\"input_kwargs\":{},\"output\":[]}}}";
+    static const char *const calls[] = { "Distributed.all_reduce.0", "MintDistributed.send.0" };
+    for (int strict = 0; strict < 2; strict++) {
+        struct workspace w = workspace_make();
+        write_text(in(&w, "dump.json"), dump);
+        struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "--profile",
+                                       strict ? "strict" : "doc", NULL);
+        ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
+        char *details = read_file(only_match(&w, "out/accuracy_checking_details_*.csv"), NULL);
+        for (size_t i = 0; i < 2; i++) {
+            const char *row = strstr(details, calls[i]);
+            ck_assert_msg(!row == !strict, "%s", details);
+            ck_assert_msg(!row ||
+                              (strstr(row, "SKIP") && strstr(row, "communicates between ranks")),
+                          "%s", details);
+        }
+        free(details);
+        outcome_free(&o);
+        workspace_remove(&w);
+    }
+}
+END_TEST
+
 /* The threshold of the documents is 0.0001, that of the later versions 0.001. */
 START_TEST(profiles_have_their_threshold)
 {
@@ -657,6 +690,7 @@ int main(void)
     tcase_add_loop_test(tests, results_of_the_reference, 0, 2);
     tcase_add_loop_test(tests, statistics_run_on_the_cpu, 0, 2);
     tcase_add_test(tests, strict_checks_every_call);
+    tcase_add_test(tests, communication_is_skipped);
     tcase_add_test(tests, profiles_have_their_threshold);
     tcase_add_test(tests, threads_and_cuts_change_nothing);
     tcase_add_loop_test(tests, hostile_entries_are_skipped, 0, sizeof hostile / sizeof *hostile);

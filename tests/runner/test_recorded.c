@@ -134,6 +134,31 @@ START_TEST(verdicts_of_recorded_results)
 }
 END_TEST
 
+/* Mixed precision: products whose float32 arguments autocast has cast, and whose gradients it has widened. With the
+ * arguments as they were recorded nearly all of these right rows would be errors. */
+START_TEST(calls_under_autocast_are_right)
+{
+    static const char *const profiles[] = { "strict", "doc" };
+    struct workspace w = workspace_make();
+    struct outcome o = run_program(&w, "-api_info", PROBE_TEST_DATA "/autocast/dump.json",
+                                   "--backend", "recorded", "--profile", profiles[_i], "-o", "out",
+                                   "--trust-files", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    struct verdicts *rows =
+        read_verdicts(only_match(&w, "out/accuracy_checking_details_*.csv"), 21);
+    ck_assert_uint_eq(rows->count, 4 + 3 + 3 + 2 + 3);
+    for (size_t i = 0; i < rows->count; i++) {
+        const char *status = rows->rows[i].status;
+        /* The documents call every bfloat16 result whose last rounding shows a warning. */
+        bool right = !strcmp(status, "pass") || (_i == 1 && !strcmp(status, "warning"));
+        ck_assert_msg(right, "%s: %s", rows->rows[i].name, status);
+    }
+    free(rows);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* A dump that was copied without its tensors: one line says so before the run, and where they were looked
  * for. */
 START_TEST(tensors_that_are_missing_are_told_first)
@@ -159,6 +184,7 @@ int main(void)
     TCase *tests = tcase_create("recorded");
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, verdicts_of_recorded_results, 0, 2);
+    tcase_add_loop_test(tests, calls_under_autocast_are_right, 0, 2);
     tcase_add_test(tests, tensors_that_are_missing_are_told_first);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

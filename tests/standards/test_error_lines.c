@@ -107,6 +107,144 @@ START_TEST(equal_references_are_one_draw)
 }
 END_TEST
 
+/* ---- by definition ---------------------------------------------------------------------------- */
+
+struct by_definition {
+    const struct line_findings *found; /* by error_lines_find */
+    double quotient;
+    bool
+        named; /* a line of that name has the quotient that was found: forms may have lines in common */
+};
+
+/* The sums of one line, element by element. */
+struct sums {
+    double count, squares, mean[2];
+};
+
+static struct sums sums_of(const struct error_field *field, size_t stride, size_t count,
+                           size_t line)
+{
+    struct sums sums = { 0 };
+    for (size_t i = 0; i < field->n; i++) {
+        double error = field->z[i];
+        if (i / stride % count != line || isnan(error)) continue;
+        sums.count++;
+        sums.squares += error * error;
+        sums.mean[0] += error;
+        sums.mean[1] += field->want[i] < 0 ? -error : error;
+    }
+    for (int k = 0; k < 2 && sums.count > 0; k++) sums.mean[k] /= sums.count;
+    return sums;
+}
+
+static size_t different(const struct error_field *field, size_t stride, size_t count, size_t line)
+{
+    double met[8];
+    size_t n = 0;
+    for (size_t i = 0; i < field->n && n < 8; i++) {
+        size_t k = 0;
+        if (i / stride % count != line || isnan(field->z[i])) continue;
+        while (k < n && met[k] != field->want[i]) k++;
+        if (k == n) met[n++] = field->want[i];
+    }
+    return n;
+}
+
+/* What header and manual say of the lines of one form, without a thought of time. */
+static void try_by_definition(struct by_definition *out, const struct error_field *field,
+                              size_t stride, size_t count, int dimension)
+{
+    static struct sums lines[4096];
+    double met = 0, elements = 0, total = 0, x = log((double)field->n * 1e10);
+    ck_assert_uint_le(count, 4096);
+    for (size_t j = 0; j < count; j++) {
+        lines[j] = sums_of(field, stride, count, j);
+        met += lines[j].count > 0;
+        elements += lines[j].count;
+        total += lines[j].squares;
+    }
+    for (size_t j = 0; j < count; j++) {
+        const struct sums *own = &lines[j];
+        double mean = 0, fourth = 0, shift[2] = { 0, 0 };
+        if (own->count == 0 || met < 8 || elements - own->count < 64) continue;
+        for (size_t k = 0; k < count; k++) {
+            if (k == j || lines[k].count == 0) continue;
+            double square = lines[k].squares / lines[k].count;
+            mean += square / (met - 1);
+            fourth += square * square / (met - 1);
+            for (int s = 0; s < 2; s++) shift[s] += lines[k].mean[s] * lines[k].mean[s] / (met - 1);
+        }
+        double c = fmin(own->count, 8), shared = fmax(shift[0], shift[1]);
+        double variance = fourth - mean * mean;
+        if (shared > 0) c = fmin(c, mean / shared);
+        if (variance > 0) c = fmin(c, 2 * mean * mean / variance);
+        c = fmax(c, 1);
+        double others = sqrt(fmax(total - own->squares, 0) / (elements - own->count)), quotient = 0;
+        for (int again = 0; again < 2; again++) {
+            double rms = sqrt(own->squares / own->count),
+                   bias = fmax(fabs(own->mean[0]), fabs(own->mean[1]));
+            quotient = fmax(rms / sqrt(1 + 2 * sqrt(x / c) + 2 * x / c), bias / sqrt(2 * x / c)) /
+                       fmax(1, 2 * others);
+            if (quotient <= 1) break;
+            c = fmin(c, (double)different(field, stride, count, j));
+        }
+        out->quotient = fmax(out->quotient, quotient);
+        const struct line_findings *found = out->found;
+        out->named |= dimension == found->dimension && j == found->line &&
+                      (size_t)own->count == found->elements &&
+                      fabs(quotient - found->quotient) <= 1e-9 * quotient;
+    }
+}
+
+static struct by_definition find_by_definition(const struct error_field *field,
+                                               const struct line_findings *found)
+{
+    struct by_definition out = { .found = found };
+    size_t n = field->n, stride = n, row = (size_t)field->shape[field->rank - 1];
+    for (int d = 0; d < field->rank; d++) {
+        size_t extent = (size_t)field->shape[d];
+        stride /= extent;
+        if (extent >= 8) try_by_definition(&out, field, stride, extent, d);
+    }
+    if (field->rank > 2 && row > 1 && n / row >= 8)
+        try_by_definition(&out, field, row, n / row, -1);
+    for (size_t size = 16; size <= 256; size *= 4)
+        if ((n + size - 1) / size >= 8)
+            try_by_definition(&out, field, size, (n + size - 1) / size, -1);
+    for (size_t lanes = 8; lanes <= 32 && n >= 128; lanes *= 2)
+        try_by_definition(&out, field, 1, lanes, -1);
+    return out;
+}
+
+/* Shapes whose rows do not end where blocks do, elements without an error, lines that are spoilt or not. */
+START_TEST(one_pass_finds_what_the_definition_finds)
+{
+    static const int64_t shapes[][4] = { { 60, 48, 1, 1 }, { 1, 1, 1, 1999 }, { 9, 8, 7, 5 },
+                                         { 3, 11, 1, 37 }, { 40, 3, 3, 3 },   { 2, 13, 70, 1 },
+                                         { 8, 2, 4, 8 },   { 257, 1, 1, 3 },  { 1, 5, 3, 9 } };
+    for (uint64_t seed = 1; seed <= 40; seed++)
+        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+            struct error_field field = { z, want, 1, 4, shapes[k] };
+            draw(seed, seed % 3 ? 0.3 : 1, seed % 4 ? 0 : 0.5);
+            for (int d = 0; d < 4; d++) field.n *= (size_t)shapes[k][d];
+            size_t stride = (size_t)1 << next_random() % 8, line = next_random() % 16;
+            for (size_t i = 0; i < field.n; i++) {
+                if (seed % 5 == 0 && uniform() < 0.3) z[i] = NAN;
+                if (seed % 7 == 0) want[i] = round(2 * want[i]);
+                if (seed % 2 && i / stride % 16 == line) z[i] += 3;
+            }
+            struct line_findings found;
+            ck_assert_int_eq(error_lines_find(&found, &arena, &field).code, STATUS_OK);
+            struct by_definition wanted = find_by_definition(&field, &found);
+            ck_assert_msg(fabs(found.quotient - wanted.quotient) <= 1e-9 * wanted.quotient,
+                          "seed %u, shape %zu: %.17g for %.17g", (unsigned)seed, k, found.quotient,
+                          wanted.quotient);
+            ck_assert_msg(found.quotient == 0 || wanted.named, "seed %u, shape %zu: %s %zu",
+                          (unsigned)seed, k, found.form, found.line);
+        }
+}
+END_TEST
+
 /* Where no element has an error, or there are too few, nothing is said. */
 START_TEST(nothing_is_said_of_nothing)
 {
@@ -130,6 +268,7 @@ int main(void)
     tcase_add_test(tests, chance_is_not_found);
     tcase_add_test(tests, a_line_is_found);
     tcase_add_test(tests, equal_references_are_one_draw);
+    tcase_add_test(tests, one_pass_finds_what_the_definition_finds);
     tcase_add_test(tests, nothing_is_said_of_nothing);
     tcase_set_timeout(tests, 120);
     suite_add_tcase(suite, tests);

@@ -1,4 +1,4 @@
-/* Results of kernels that round to bfloat16 between two steps, by a simulation in double, and of faulty ones. */
+/* Results of kernels that round to bfloat16 between their steps, by a simulation in double, and of faulty ones. */
 #include <math.h>
 
 #include "standards/staged_fit.h"
@@ -9,73 +9,126 @@
 enum { N = 3000 };
 
 static struct arena arena;
-static double want[N], staged[N], got[N];
+static double x[N], y[N], want[N], got[N];
 
-static double to_bfloat16(double x)
+static double to_bfloat16(double v)
 {
     uint16_t bits;
-    dtype_from_double(&bits, DT_BF16, &x, 1);
-    dtype_to_double(&x, &bits, DT_BF16, 1);
-    return x;
+    dtype_from_double(&bits, DT_BF16, &v, 1);
+    dtype_to_double(&v, &bits, DT_BF16, 1);
+    return v;
 }
 
-static struct staged_fit measure(void)
+/* x (1 / (1 + y)): the sum and the reciprocal are steps 1 and 0, newest first. */
+static double kernel(size_t i, const struct staged_choice *choice)
+{
+    double sum = 1 + y[i];
+    if (!(choice->kept & 2)) sum = to_bfloat16(sum);
+    double reciprocal = 1 / sum;
+    if (!(choice->kept & 1)) reciprocal = to_bfloat16(reciprocal);
+    return x[i] * reciprocal;
+}
+
+static size_t computed;
+static struct status compute(struct reference *reference, bool *can,
+                             const struct staged_choice *choice, staged_look *look, void *context)
+{
+    static double values[N];
+    for (size_t i = 0; i < N; i++) values[i] = kernel(i, choice);
+    reference->staged_step_count = 2;
+    reference->staged_gradient = false;
+    computed++;
+    *can = true;
+    look(context, values);
+    return status_ok();
+}
+
+static struct staged_fit find(double enough)
 {
     static const int64_t shape[] = { N };
     struct value value = tensor_value(&arena, DT_BF16, false, 1, shape, got, N);
     struct reference reference = {
-        .dtype = DT_BF16, .rank = 1, .shape = { N }, .n = N, .hi = want
+        .dtype = DT_BF16, .rank = 1, .shape = { N }, .n = N, .hi = want, .compute_staged = compute
     };
-    return staged_fit_measure(&reference, staged, value.tensor.tensor);
+    struct staged_fit fit;
+    bool can;
+    computed = 0;
+    struct status st = staged_fit_find(&fit, &can, &arena, &reference, value.tensor.tensor, enough);
+    ck_assert_int_eq(st.code, STATUS_OK);
+    ck_assert(can);
+    return fit;
 }
 
-/* x / (1 + y) with both steps rounded, and its exact value. */
-static void draw(void)
+/* Arguments, the exact results and those of the kernel that rounds but at the steps `kept`. */
+static void draw(uint64_t kept)
 {
+    const struct staged_choice choice = { .kept = kept };
     arena_reset(&arena);
     state = 20261123;
     for (size_t i = 0; i < N; i++) {
-        double x = to_bfloat16(2 * uniform() - 1), y = to_bfloat16(uniform());
-        want[i] = x / (1 + y);
-        staged[i] = x / to_bfloat16(1 + y);
-        got[i] = to_bfloat16(want[i]);
+        x[i] = to_bfloat16(2 * uniform() - 1);
+        y[i] = to_bfloat16(uniform());
+        want[i] = x[i] / (1 + y[i]);
+        got[i] = to_bfloat16(kernel(i, &choice));
     }
 }
 
-/* The kernel that was simulated. */
-START_TEST(a_staged_kernel_fits)
+/* Whichever steps round, the kernel is found. */
+START_TEST(the_kernel_is_found)
 {
-    draw();
-    for (size_t i = 0; i < N; i++) got[i] = to_bfloat16(staged[i]);
-    struct staged_fit fit = measure();
-    ck_assert_uint_gt(fit.differing, N / 5);
-    ck_assert_double_gt(fit.correlation, 0.5);
-    ck_assert_double_lt(fit.one_sided, 0.2);
+    for (uint64_t kept = 0; kept < 3; kept++) {
+        draw(kept);
+        struct staged_fit fit = find(0.9);
+        ck_assert_uint_gt(fit.differing, N / 10);
+        ck_assert_uint_eq(fit.reproduced, fit.differing);
+        ck_assert_double_eq(fit.share, 1);
+        ck_assert_uint_eq(fit.choice.kept & 3, kept);
+        if (kept == 0) ck_assert_uint_eq(computed, 1); /* the search ends there */
+    }
 }
 END_TEST
 
-/* The last rounding toward 0: half of the elements differ, all in one direction. */
-START_TEST(a_cut_does_not_fit)
+/* The last rounding toward 0, an error in every element, and a few wrong elements in a right result. */
+START_TEST(faults_are_not_found)
 {
-    draw();
+    draw(3);
     for (size_t i = 0; i < N; i++)
         if (fabs(got[i]) > fabs(want[i]))
             got[i] = to_bfloat16(nextafter(want[i], 0) * (1 - 0x1p-9));
-    struct staged_fit fit = measure();
+    struct staged_fit fit = find(0.9);
     ck_assert_uint_gt(fit.differing, N / 5);
-    ck_assert_double_lt(fit.correlation, 0.25);
-    ck_assert_double_gt(fit.one_sided, 0.9);
+    ck_assert_double_lt(fit.share, 0.4);
+
+    draw(3);
+    for (size_t i = 0; i < N; i++) got[i] = to_bfloat16(got[i] * (1 + 0x1p-7));
+    ck_assert_double_lt(find(0.9).share, 0.4);
+
+    draw(3);
+    for (size_t i = 0; i < N; i += 100) got[i] = to_bfloat16(got[i] * (1 + 0x1p-6));
+    fit = find(0.9);
+    ck_assert_uint_le(fit.differing, N / 100);
+    ck_assert_double_lt(fit.share, 0.4);
 }
 END_TEST
 
-/* The rounded reference differs nowhere, and an infinity is left out. */
+/* NaN where a number belongs is no rounding. */
+START_TEST(a_wrong_kind_is_not_found)
+{
+    draw(3);
+    got[7] = NAN;
+    struct staged_fit fit = find(0.9);
+    ck_assert_uint_eq(fit.differing, 1);
+    ck_assert_uint_eq(fit.reproduced, 0);
+}
+END_TEST
+
+/* The rounded reference differs nowhere. */
 START_TEST(a_right_result_says_nothing)
 {
-    draw();
-    got[7] = INFINITY;
-    struct staged_fit fit = measure();
+    draw(3);
+    struct staged_fit fit = find(0.9);
     ck_assert_uint_eq(fit.differing, 0);
-    ck_assert(fit.correlation == 0 && fit.one_sided == 0);
+    ck_assert_double_eq(fit.share, 0);
 }
 END_TEST
 
@@ -83,8 +136,9 @@ int main(void)
 {
     Suite *suite = suite_create("staged_fit");
     TCase *tests = tcase_create("fit");
-    tcase_add_test(tests, a_staged_kernel_fits);
-    tcase_add_test(tests, a_cut_does_not_fit);
+    tcase_add_test(tests, the_kernel_is_found);
+    tcase_add_test(tests, faults_are_not_found);
+    tcase_add_test(tests, a_wrong_kind_is_not_found);
     tcase_add_test(tests, a_right_result_says_nothing);
     suite_add_tcase(suite, tests);
     int failed = suite_run(suite);

@@ -53,7 +53,7 @@ static void set_both(struct fixture *f, enum three_way_metric metric, double npu
 /* clang-format off */
 static struct fixture blank_row(const char *api, const char *dtype)
 {
-    struct fixture f = { .row = { .api = api, .npu_message = "", .gpu_message = "" } };
+    struct fixture f = { .row = { .api = csv_text_of(api) } };
     f.row.dtype = three_way_dtype(dtype, strlen(dtype));
     return f;
 }
@@ -171,7 +171,7 @@ START_TEST(ratio_limits)
     const double points[] = { 0.5, 1, above(1), c->error, above(c->error), 1e6 };
     for (size_t i = 0; i < 6; i++) {
         struct fixture f = benchmark_row("torch.float32");
-        f.row.api = c->api;
+        f.row.api = csv_text_of(c->api);
         set(&f.row.npu, c->metric, points[i]);
         struct three_way_verdict v = judge(rules, f);
         enum verdict expected = points[i] > c->error ? VERDICT_ERROR
@@ -647,7 +647,7 @@ START_TEST(skipped_npu_row)
     static const char *const profiles[] = { "doc", "v2", "v3", "strict" };
     for (size_t i = 0; i < 4; i++) {
         struct fixture f = blank_row("split", " ");
-        f.row.npu_message = "Multiple backward is not supported.";
+        f.row.npu_message = csv_text_of("Multiple backward is not supported.");
         struct three_way_verdict v = judge_under(profiles[i], f);
         check_skip(&v, "Multiple backward is not supported.");
         ck_assert(v.npu_message);
@@ -660,7 +660,7 @@ START_TEST(skipped_npu_row)
     ck_assert(!v.npu_message);
     v = judge_under("doc", f);
     check_skip(&v, "The NPU row was skipped without a message.");
-    f.row.npu_message = NULL;
+    f.row.npu_message = (struct csv_text){ 0 };
     v = judge_under("doc", f);
     check_skip(&v, "The NPU row was skipped without a message.");
 }
@@ -680,7 +680,7 @@ START_TEST(unsupported_dtypes)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f = benchmark_row(cases[i].dtype);
-        f.row.npu_message = "as the NPU said";
+        f.row.npu_message = csv_text_of("as the NPU said");
         struct three_way_verdict v = judge_under("doc", f);
         if (cases[i].doc) check_skip(&v, "This data type does not support benchmark compare.");
         else ck_assert_int_eq(v.verdict, VERDICT_PASS);
@@ -703,7 +703,7 @@ START_TEST(empty_vectors)
 {
     struct fixture f = benchmark_row("torch.float32");
     f.row.empty_vector = true;
-    f.row.npu_message = "There is not bench calculation result.";
+    f.row.npu_message = csv_text_of("There is not bench calculation result.");
     struct three_way_verdict v = judge_under("v2", f);
     check_skip(&v, "There is not bench calculation result.");
     ck_assert(!v.unattributed);
@@ -732,13 +732,13 @@ START_TEST(rows_without_the_numbers)
     f = benchmark_row("torch.float32");
     f.gpu.present = 0;
     memset(f.gpu.metric, 0, sizeof f.gpu.metric);
-    f.row.gpu_message = "why";
+    f.row.gpu_message = csv_text_of("why");
     v = judge_under("doc", f);
     check_skip(&v, "The GPU row has no 小值域错误占比: why");
-    f.row.gpu_message = " ";
+    f.row.gpu_message = csv_text_of(" ");
     v = judge_under("doc", f);
     check_skip(&v, "The GPU row has no 小值域错误占比.");
-    f.row.gpu_message = NULL;
+    f.row.gpu_message = (struct csv_text){ 0 };
     v = judge_under("doc", f);
     check_skip(&v, "The GPU row has no 小值域错误占比.");
     v = judge_under("v2", f);
@@ -749,7 +749,7 @@ START_TEST(rows_without_the_numbers)
 
     f = benchmark_row("torch.float32");
     f.row.npu.present &= ~(1u << METRIC_MEAN_RELATIVE);
-    f.row.npu_message = "cut";
+    f.row.npu_message = csv_text_of("cut");
     v = judge_under("doc", f);
     check_skip(&v, "The NPU row has no 相对误差平均值: cut");
     ck_assert(!v.exception && !v.assumed_zero);
@@ -779,7 +779,7 @@ START_TEST(verdict_of_the_first_stage)
         struct fixture f = blank_row("bernoulli", "torch.float32");
         f.row.npu.status = cases[k].npu;
         f.gpu.status = cases[k].gpu;
-        f.row.npu_message = "the share of ones";
+        f.row.npu_message = csv_text_of("the share of ones");
         struct three_way_verdict v = judge_under("doc", f);
         ck_assert_msg(v.verdict == cases[k].expected, "case %zu: %s", k, verdict_name(v.verdict));
         ck_assert_str_eq(v.algorithm, " ");
@@ -796,7 +796,7 @@ START_TEST(verdict_of_the_first_stage)
     struct fixture f = blank_row("bernoulli", "torch.float32");
     f.row.npu.status = VERDICT_ERROR;
     f.gpu.status = VERDICT_PASS;
-    f.row.npu_message = NULL;
+    f.row.npu_message = (struct csv_text){ 0 };
     ck_assert_int_eq(judge_under("doc", f).verdict, VERDICT_ERROR);
 }
 /* clang-format on */

@@ -28,7 +28,7 @@ static struct three_way_verdict judge_rmse(const struct three_way_rules *rules, 
                                            enum three_way_dtype dtype, double ratio)
 {
     struct three_way_side gpu = { 0 };
-    struct three_way_row row = { .api = api, .dtype = dtype, .gpu = &gpu };
+    struct three_way_row row = { .api = csv_text_of(api), .dtype = dtype, .gpu = &gpu };
     for (enum three_way_metric m = 0; m < THREE_WAY_METRICS; m++) {
         if (m == METRIC_RELATIVE) continue;
         gpu.present |= 1u << m;
@@ -84,7 +84,7 @@ START_TEST(api_lists)
             for (size_t k = 0; k < rules->n_apis; k++)
                 n += rules->apis[k].lists >> lists[i].list & 1;
             ck_assert_uint_eq(n, doc ? lists[i].doc : lists[i].v2);
-            const struct api_rules *api = three_way_find_api(rules, lists[i].member);
+            const struct api_rules *api = three_way_find_api(rules, csv_text_of(lists[i].member));
             ck_assert_ptr_nonnull(api);
             ck_assert_uint_eq(api->lists, 1u << lists[i].list);
         }
@@ -92,7 +92,7 @@ START_TEST(api_lists)
         for (size_t k = 0; k < rules->n_apis; k++) levels[rules->apis[k].level]++;
         ck_assert_uint_eq(levels[LEVEL_1], 5);
         ck_assert_uint_eq(levels[LEVEL_2], 13);
-        ck_assert_ptr_null(three_way_find_api(rules, "softmax"));
+        ck_assert_ptr_null(three_way_find_api(rules, csv_text_of("softmax")));
         three_way_rules_release(rules);
     }
 }
@@ -187,7 +187,7 @@ START_TEST(overrides_choose_the_standard)
         struct three_way_side gpu = { 0 };
         for (enum three_way_metric m = 0; m < THREE_WAY_METRICS; m++) gpu.present |= 1u << m;
         struct three_way_row row = {
-            .api = "gelu", .dtype = THREE_WAY_F32, .npu = gpu, .gpu = &gpu
+            .api = csv_text_of("gelu"), .dtype = THREE_WAY_F32, .npu = gpu, .gpu = &gpu
         };
         struct three_way_verdict verdict;
         three_way_judge(&verdict, rules, &row);
@@ -350,7 +350,7 @@ START_TEST(faults_of_built_in_files)
         ck_ok(status);
         ck_assert_int_eq(rules->order[0], STEP_BENCHMARK);
         ck_assert_int_eq(rules->blank_metrics, BLANK_ZERO);
-        ck_assert_uint_eq(three_way_find_api(rules, "mm")->lists, 0);
+        ck_assert_uint_eq(three_way_find_api(rules, csv_text_of("mm"))->lists, 0);
         /* what the file does not say is not limited */
         ck_assert_int_eq(rmse_verdict(rules, "gelu", THREE_WAY_F32, 1e300), VERDICT_PASS);
         three_way_rules_release(rules);

@@ -57,11 +57,14 @@ static void fill(struct sample *s, enum dtype dtype, int rarity, double noise, b
 static void compare(const struct sample *s, enum dtype dtype, enum metrics_variant variant, bool lo,
                     int bound)
 {
+    /* Limits that 32 bits hold and one that they do not; small values below, within and above the
+     * range of the dtypes. */
+    const double limits[] = { 1, 0.5, 32, 0.7 }, small[] = { 1e-3, 1e-6, 0, 1e300 };
     const struct metrics_parameters parameters = { .bench_epsilon = 0x1p-23,
-                                                   .small_value = 1e-3,
+                                                   .small_value = small[next_random() % 4],
                                                    .small_value_atol = 1e-5,
                                                    .relative_tolerance = 1e-3,
-                                                   .ulp_limit = 1,
+                                                   .ulp_limit = limits[next_random() % 4],
                                                    .within = { 0.01, 0.001, 0.0001 } };
     int64_t shape[1] = { (int64_t)s->n };
     struct tensor got;
@@ -85,7 +88,8 @@ static void compare(const struct sample *s, enum dtype dtype, enum metrics_varia
 
 START_TEST(variants_give_the_same_bits)
 {
-    static const size_t sizes[] = { 1, 63, 511, 512, 513, 4096, 65536, 65537, 70000, 131072 + 700 };
+    static const size_t sizes[] = { 1,    63,   127,  128,   129,   255,   1023,        1024,
+                                    1025, 1152, 4096, 65536, 65537, 70000, 131072 + 700 };
     static const double noises[] = { -1, 0, 0.4, 0.6, 3, 100, 1e5 }; /* -1: exact */
     enum metrics_variant variant = (enum metrics_variant)_i;
     struct sample s;
@@ -97,8 +101,8 @@ START_TEST(variants_give_the_same_bits)
     s.error = malloc(140000 * sizeof(double));
     s.got = malloc(140000 * sizeof(double));
     for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
-        for (size_t k = 0; k < 30; k++) {
-            s.n = sizes[k % 10];
+        for (size_t k = 0; k < 45; k++) {
+            s.n = sizes[k % 15];
             double noise = noises[next_random() % 7];
             int rarity = rarities[next_random() % 5];
             fill(&s, dtypes[d], rarity, noise, next_random() & 1);

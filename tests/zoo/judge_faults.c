@@ -1,14 +1,16 @@
 /* How well a profile tells faults from honest rounding: over every floating output and gradient of the
  * dumps that make_calls.py writes.
  *
- *   zoo-faults [--part seen|kept] [--list] [--tightness] [--pairs] FOLDER...
+ *   zoo-faults [--part seen|kept] [--list] [--tightness] [--pairs] [--luck] FOLDER...
  *
  * Correct kernels are what the dump records of PyTorch in float32 and of other orders of summation, the native
  * evaluation, the call's composition with every step in float32 and its sums in four more orders, and the rounded
  * reference; each that is judged an error is a false alarm. A fault changes the results of a correct kernel, or is
  * a kernel in reduced arithmetic that the dump records. Its class is measured, not declared: the largest of
  * four quotients (largest and rms error, absolute and in ulp) over the same of the worst correct kernel: gross above
- * 100, clear above 8, subtle above 2, and no fault below.
+ * 100, clear above 8, subtle above 2, and no fault below. Where a result has few different values (constants, masks, a loss)
+ * a correct kernel's error is a draw or two, and often 0 by luck: there the errors that kernels have on eight other draws
+ * of like data (every tensor times a number between 15/16 and 1) count as well. --luck leaves these out.
  *
  * With --pairs the three-way comparison judges pairs of devices, too: right and faulty ones against each other.
  *
@@ -298,7 +300,7 @@ static struct score scores[FAULTS + 1][CLASSES];
 static size_t honest, accused[PROFILES], composed, composed_accused[PROFILES],
     composed_warned[PROFILES];
 static struct profile *profiles[PROFILES];
-static bool lists, tightness, pairs;
+static bool lists, tightness, pairs, luck;
 
 static enum verdict judge_as(struct arena *arena, const struct api_case *c, bool backward,
                              struct reference *want, struct tensor *got,
@@ -523,6 +525,98 @@ static void try_orders(struct arena *arena, const struct api_case *c, struct ref
     }
 }
 
+/* ---- other draws of the data ---------------------------------------------------------------------------- */
+
+enum { FEW_VALUES = 64, DRAWS = 8 };
+
+static bool has_few_values(const struct reference *want)
+{
+    double seen[FEW_VALUES];
+    size_t count = 0;
+    for (size_t i = 0; i < want->n; i++) {
+        size_t k = 0;
+        while (k < count && seen[k] != want->hi[i]) k++;
+        if (k < count || isnan(want->hi[i])) continue;
+        if (count == FEW_VALUES) return false;
+        seen[count++] = want->hi[i];
+    }
+    return true;
+}
+
+/* A float tensor times a number just below 1; others as they are. */
+static const struct tensor *scaled_tensor(struct arena *arena, const struct value *value)
+{
+    const struct tensor *t = value->kind == VALUE_TENSOR ? value->tensor.tensor : NULL;
+    if (!t || !dtype_is_float(t->dtype) || dtype_is_complex(t->dtype)) return NULL;
+    size_t n = tensor_elements(t);
+    double factor = 1 - uniform() / 16, *x = values_of(arena, t, t->dtype, n);
+    struct tensor *out = arena_allocate(arena, sizeof *out);
+    if (!out || tensor_create(out, arena, t->dtype, t->rank, t->shape).code) exit(2);
+    for (size_t i = 0; i < n; i++) x[i] *= factor;
+    dtype_from_double(out->data, t->dtype, x, n);
+    return out;
+}
+
+static bool evaluate_draw(double **x, struct arena *arena, const struct bench *bench,
+                          struct what_result result, const struct reference *want,
+                          const struct what_if *draw, const struct deviation *deviation)
+{
+    struct what_if change = *draw;
+    struct shape_of_result shape = { want->rank, want->shape, dtype_is_complex(want->dtype) };
+    change.deviation = deviation;
+    return !bench_what_if(x, &shape, bench, result, &change, arena).code;
+}
+
+/* The errors of kernels on one other draw, relative to results of that size here. */
+static void add_draw(struct arena *arena, const struct bench *bench, struct what_result result,
+                     const struct reference *want, enum dtype part, const struct what_if *draw,
+                     struct errors *worst)
+{
+    static const size_t blocks[] = { 0, 64 };
+    const struct deviation none = { .block = 0 };
+    double *exact, *x;
+    if (!evaluate_draw(&exact, arena, bench, result, want, draw, &none)) return;
+    void *store = arena_allocate_array(arena, want->n, 8);
+    for (size_t b = 0; b < 2; b++) {
+        const struct deviation deviation = { .steps = rounding_to(DT_F32),
+                                             .sums = rounding_to(DT_F32),
+                                             .block = blocks[b] };
+        if (!evaluate_draw(&x, arena, bench, result, want, draw, &deviation)) continue;
+        dtype_from_double(store, part, x, want->n);
+        dtype_to_double(x, store, part, want->n);
+        for (size_t i = 0; i < want->n; i++) {
+            double error = fabs(x[i] - exact[i]);
+            double size = fmin(1, fabs(want->hi[i]) / fabs(exact[i]));
+            x[i] = want->hi[i] + (isfinite(error) && size >= 0 ? error * size : 0);
+        }
+        struct errors e = errors_of(want, x, part);
+        e.kinds = false;
+        take_worse(worst, &e);
+    }
+}
+
+static void try_draws(struct arena *arena, const struct bench *bench, struct what_result result,
+                      const struct reference *want, enum dtype part, struct errors *worst)
+{
+    size_t count = bench_tensor_count(bench);
+    const struct value *cotangents = result.backward ? bench_cotangents(bench) : NULL;
+    size_t seeds = cotangents ? cotangents->list.count : 0;
+    const struct tensor **inputs = arena_allocate_zeroed(arena, count + 1, sizeof *inputs);
+    const struct tensor **scaled = arena_allocate_zeroed(arena, seeds + 1, sizeof *scaled);
+    struct what_if draw = { .inputs = inputs, .cotangents = seeds ? scaled : NULL };
+    if (!has_few_values(want)) return;
+    for (int k = 0; k < DRAWS; k++) {
+        struct arena_mark mark = arena_mark(arena);
+        size_t at = 0;
+        for (size_t i = 0; i < count; i++) inputs[i] = scaled_tensor(arena, bench_tensor(bench, i));
+        for (size_t i = 0; i < seeds; i++)
+            if (cotangents->list.items[i].kind == VALUE_TENSOR)
+                scaled[at++] = scaled_tensor(arena, &cotangents->list.items[i]);
+        add_draw(arena, bench, result, want, part, &draw, worst);
+        arena_rewind(arena, mark);
+    }
+}
+
 /* One output or gradient: the native result, and the recorded one with its label. */
 static void try_output(struct arena *arena, const struct api_case *c, const struct bench *bench,
                        struct what_result result, struct reference *want, struct tensor *native,
@@ -545,6 +639,7 @@ static void try_output(struct arena *arena, const struct api_case *c, const stru
     e = errors_of(want, other, part);
     if (!is_fault && !real16) take_worse(&worst, &e);
     try_orders(arena, c, want, bench, result, native, &worst);
+    if (!luck) try_draws(arena, bench, result, want, part, &worst);
     judge_honest(arena, c, backward, want, native, "native", false);
     if (!is_fault) judge_honest(arena, c, backward, want, recorded, label, real16);
     else if (class_of(&e, &worst) < CLASSES)
@@ -709,6 +804,7 @@ int main(int argc, char **argv)
         if (!strcmp(argv[a], "--part") && a + 1 < argc) kept = !strcmp(argv[++a], "kept");
         else if (!strcmp(argv[a], "--list")) lists = true;
         else if (!strcmp(argv[a], "--tightness")) tightness = true;
+        else if (!strcmp(argv[a], "--luck")) luck = true;
         else if (!strcmp(argv[a], "--pairs")) {
             pairs = true;
             pairs_open();

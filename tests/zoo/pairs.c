@@ -60,12 +60,10 @@ static enum verdict compare(int which, const char *api, enum dtype dtype, const 
     struct three_way_verdict verdict;
     const char *name = dtype_info(dtype)->name;
     struct three_way_side other = side_of(&copies[1], gpu);
-    const struct three_way_row row = { .api = api,
+    const struct three_way_row row = { .api = csv_text_of(api),
                                        .dtype = three_way_dtype(name, strlen(name)),
                                        .npu = side_of(&copies[0], npu),
-                                       .gpu = &other,
-                                       .npu_message = "",
-                                       .gpu_message = "" };
+                                       .gpu = &other };
     three_way_judge(&verdict, rules[which], &row);
     return verdict.verdict;
 }

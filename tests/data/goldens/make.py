@@ -112,14 +112,18 @@ class Goldens:
 
         return self.resolve(api)(*[walk(a) for a in args], **{k: walk(v) for k, v in kwargs.items()})
 
+    def cotangent(self, outputs, i):
+        o = outputs[i]
+        seed = self.normal(*o.shape)
+        if o.is_complex():
+            seed = torch.complex(seed, self.normal(*o.shape))
+        return seed if o.dtype in (torch.float64, torch.complex128) else seed.to(o.dtype)
+
     def gradients(self, outputs, leaves):
         roots, seeds, grad_output, grad_input = [], [], [], []
         for i, o in enumerate(outputs):
             if isinstance(o, torch.Tensor) and o.requires_grad:
-                seed = self.normal(*o.shape)
-                if o.is_complex():
-                    seed = torch.complex(seed, self.normal(*o.shape))
-                seed = seed if o.dtype in (torch.float64, torch.complex128) else seed.to(o.dtype)
+                seed = self.cotangent(outputs, i)
                 roots.append(o)
                 seeds.append(seed.to(o.dtype))
                 grad_output.append({"output_index": i, "file": self.place(seed), "dtype": str(seed.dtype)})
@@ -202,3 +206,33 @@ class Goldens:
         print(f"{len(self.records)} records, {total} bytes")
         if total > self.limit:
             raise SystemExit(f"more than {self.limit} bytes")
+
+
+class PhaseFree(Goldens):
+    """Cotangents of eigenvectors and singular vectors, which PyTorch takes only where the result does not depend on phases:
+    the imaginary part of the diagonal of V^H G, or of U^H G_U + V^H G_V, is 0."""
+
+    def __init__(self, script, seed):
+        super().__init__(script, seed)
+        self.vectors = ()  # outputs whose columns share a phase
+        self.rows = ()     # those of them that hold V^H
+
+    def gradients(self, outputs, leaves):
+        self.seeds = [Goldens.cotangent(self, outputs, i) if isinstance(o, torch.Tensor) and o.requires_grad else None
+                      for i, o in enumerate(outputs)]
+        vectors = [i for i in self.vectors if self.seeds[i] is not None and outputs[i].is_complex()]
+        turned = {i: outputs[i].detach().mH if i in self.rows else outputs[i].detach() for i in vectors}
+        given = {i: self.seeds[i].mH if i in self.rows else self.seeds[i] for i in vectors}
+        phase = sum(((turned[i].conj() * given[i]).sum(-2).imag for i in vectors), 0)
+        for i in vectors:
+            g = given[i] - turned[i] * (1j * phase / len(vectors)).unsqueeze(-2)
+            self.seeds[i] = (g.mH if i in self.rows else g).resolve_conj().contiguous()
+        return super().gradients(outputs, leaves)
+
+    def cotangent(self, outputs, i):
+        return self.seeds[i]
+
+    def add_vectors(self, vectors, api, *args, rows=(), **options):
+        self.vectors, self.rows = vectors, rows
+        self.add(api, *args, **options)
+        self.vectors = self.rows = ()

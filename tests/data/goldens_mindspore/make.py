@@ -456,7 +456,7 @@ class MindSporeGoldens(Goldens):
         self.records[-1]["framework"] = "mindspore"
 
 
-g = MindSporeGoldens(__file__, seed=17, limit=720_000)
+g = MindSporeGoldens(__file__, seed=17, limit=1_000_000)
 pos = lambda *s: g.uniform(*s, low=0.2, high=2.0)
 frac = lambda *s: g.uniform(*s, low=-0.9, high=0.9)
 mask = lambda *s: g.integers(*s, low=0, high=2).to(boolean)
@@ -723,4 +723,260 @@ g.add("MintFunctional.softmax", g.normal(3, 4), None, torch.float32)
 g.add("Functional.rotary_position_embedding", g.normal(1, 2, 3, 8), g.normal(1, 1, 3, 8), g.normal(1, 1, 3, 8), mode=1)
 for name in ("Functional.std", "Functional.var_mean", "Tensor.var"):
     g.add(name, g.normal(3, 4), 1, True)
+
+# ---- what PyTorch has under other names ----------------------------------------------------------------------------
+SPECIAL = {"i0e": "i0e", "i1": "i1", "i1e": "i1e", "j0": "bessel_j0", "j1": "bessel_j1", "y0": "bessel_y0", "y1": "bessel_y1", "k0": "modified_bessel_k0",
+           "k0e": "scaled_modified_bessel_k0", "k1": "modified_bessel_k1", "k1e": "scaled_modified_bessel_k1"}
+for name, their in SPECIAL.items():
+    MS["Functional.bessel_" + name] = getattr(torch.special, their)
+    g.add("Functional.bessel_" + name, g.uniform(6, low=0.1, high=0.8 if name[0] in "jy" else 9), grad=name[0] == "i")
+MS["Functional.zeta"] = lambda input, other: torch.special.zeta(input, other)
+g.add("Functional.zeta", g.uniform(5, low=1.5, high=4), g.uniform(5, low=1, high=3), grad=False)
+MS["Functional.orgqr"] = torch.orgqr
+g.add("Functional.orgqr", g.normal(4, 3), g.uniform(3), grad=False)
+MS["Functional.ormqr"] = MS["Tensor.ormqr"] = torch.ormqr
+for name in ("Functional.ormqr", "Tensor.ormqr"):
+    g.add(name, g.normal(4, 3), g.uniform(3), g.normal(4, 2), True, True, grad=False)
+MS["Functional.lu_unpack"] = torch.lu_unpack
+g.add("Functional.lu_unpack", g.normal(3, 3), torch.tensor([2, 3, 3], dtype=i32), grad=False)
+MS["Functional.lu_solve"] = lambda b, LU_data, LU_pivots: torch.lu_solve(b, LU_data, LU_pivots)
+g.add("Functional.lu_solve", g.normal(3, 2), g.normal(3, 3) + 4 * torch.eye(3), torch.tensor([2, 3, 3], dtype=i32), grad=False)
+MS["Functional.scalar_to_tensor"] = lambda input_x, dtype=None: torch.tensor(input_x, dtype=dtype)
+g.add("Functional.scalar_to_tensor", 2.5, torch.float16, grad=False)
+MS["Functional.tuple_to_array"] = lambda input_x: torch.tensor(input_x)
+g.add("Functional.tuple_to_array", (1, 4, 2), grad=False)
+
+
+@op("Functional.fractional_max_pool3d")
+def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    return F.fractional_max_pool3d(input, (kernel_size,) * 3, tuple(output_size), output_ratio, return_indices, _random_samples)
+
+
+g.add("Functional.fractional_max_pool3d", g.normal(1, 2, 5, 6, 7), 2, output_size=(2, 3, 3), _random_samples=g.uniform(1, 2, 3), grad=False)
+
+
+def box_codes(a):
+    low, high = a[:, :2], a[:, 2:]
+    return (low + high) / 2, high - low + 1
+
+
+@op("Functional.bounding_box_encode")
+def bounding_box_encode(anchor_box, groundtruth_box, means=(0, 0, 0, 0), stds=(1, 1, 1, 1)):
+    (c, size), (c2, size2) = box_codes(anchor_box), box_codes(groundtruth_box)
+    return (torch.cat([(c2 - c) / size, torch.log(size2 / size)], 1) - torch.tensor(means)) / torch.tensor(stds)
+
+
+corners = lambda n: (lambda low: torch.cat([low, low + g.uniform(n, 2, low=2, high=9)], 1))(g.uniform(n, 2, high=20))
+g.add("Functional.bounding_box_encode", corners(5), corners(5), grad=False)
+g.add("Functional.bounding_box_encode", corners(5), corners(5), (0.5, 0.25, 0.125, 0.5), (0.5, 0.25, 2.0, 1.0), grad=False)
+
+# ---- arrays ------------------------------------------------------------------------------------------------------
+MS["Functional.approximate_equal"] = lambda x, y, tolerance=1e-5: (x - y).abs() < tolerance
+near = g.normal(6)
+g.add("Functional.approximate_equal", near, near + torch.tensor([0, 1e-6, 1e-4, 1, -1e-6, -1e-4]), grad=False)
+g.add("Functional.approximate_equal", near, g.normal(6), 1.0, grad=False)
+MS["Functional.eps"] = lambda x: torch.full_like(x, torch.finfo(x.dtype).eps)
+for dtype in (torch.float32, torch.float16):
+    g.add("Functional.eps", g.normal(3, dtype=dtype), grad=False, native=True)
+MS["Functional.population_count"] = lambda input_x: torch.tensor([bin(int(i) & 0xffff).count("1") for i in input_x], dtype=torch.uint8)
+g.add("Functional.population_count", torch.tensor([0, 1, -1, 255, -32768, 1234], dtype=torch.int16), grad=False)
+
+
+@op("Functional.clip_by_norm")
+def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    parts = list(x) if isinstance(x, (list, tuple)) else [x]
+    norm = torch.sqrt(sum((p ** 2).sum() for p in parts))
+    return tuple(p * (max_norm / (norm + 1e-6)).clamp(max=1.0) for p in parts)
+
+
+g.add("Functional.clip_by_norm", [g.normal(3), g.normal(2, 2)], 1.0)
+g.add("Functional.clip_by_norm", [g.normal(3), g.normal(2, 2)], 100.0)
+
+
+@op("Functional.lrn")
+def lrn(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
+    parts = [(x[:, max(0, c - depth_radius):c + depth_radius + 1] ** 2).sum(1) for c in range(x.shape[1])]
+    return x / (bias + alpha * torch.stack(parts, 1)) ** beta
+
+
+g.add("Functional.lrn", g.normal(2, 7, 2, 3), 2, 1.5, 0.3, 0.7)
+g.add("Functional.lrn", g.normal(1, 3, 2, 2))
+
+
+@op("Functional.batch_dot")
+def batch_dot(x1, x2, axes=None):
+    a, b = (x1.dim() - 1, x2.dim() - 1 if x2.dim() == 2 else x2.dim() - 2) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes, axes)
+    y = torch.stack([torch.tensordot(p, q, ([a % x1.dim() - 1], [b % x2.dim() - 1])) for p, q in zip(x1, x2)])
+    return y.unsqueeze(1) if y.dim() == 1 else y
+
+
+g.add("Functional.batch_dot", g.normal(2, 3, 4), g.normal(2, 4, 5))
+g.add("Functional.batch_dot", g.normal(3, 4), g.normal(3, 4))
+g.add("Functional.batch_dot", g.normal(2, 3, 4), g.normal(2, 5, 3, 2), (1, 2))
+
+
+@op("Functional.intopk")
+def intopk(x1, x2, k):
+    return torch.tensor([int((row > row[t]).sum()) < k for row, t in zip(x1, x2)])
+
+
+g.add("Functional.intopk", torch.tensor([[1.0, 3, 2, 3], [4, 1, 2, 3], [0, 0, 1, 2]]), torch.tensor([1, 1, 0], dtype=i32), 2, grad=False)
+g.add("Functional.intopk", g.normal(5, 7), torch.tensor([1, 6, 0, 3, 2], dtype=i32), 3, grad=False)
+
+
+def spaces(x, sizes):
+    return (sizes,) * (x.dim() - 2) if isinstance(sizes, int) else tuple(sizes)
+
+
+@op("Functional.space_to_batch_nd")
+def space_to_batch_nd(input_x, block_size, paddings):
+    blocks = spaces(input_x, block_size)
+    x = F.pad(input_x, [p for pair in reversed(paddings) for p in pair])
+    lead = x.dim() - len(blocks)
+    # every phase of the blocks is a strided slice
+    phases = [[]]
+    for b in blocks:
+        phases = [p + [i] for p in phases for i in range(b)]
+    return torch.cat([x[(slice(None),) * lead + tuple(slice(i, None, b) for i, b in zip(p, blocks))] for p in phases])
+
+
+@op("Functional.batch_to_space_nd")
+def batch_to_space_nd(input_x, block_size, crops):
+    blocks = spaces(input_x, block_size)
+    lead = input_x.dim() - len(blocks)
+    shape = [n * b for n, b in zip(input_x.shape[lead:], blocks)]
+    parts = input_x.chunk(math.prod(blocks))
+    y = input_x.new_zeros(*parts[0].shape[:lead], *shape)
+    phases = [[]]
+    for b in blocks:
+        phases = [p + [i] for p in phases for i in range(b)]
+    for p, part in zip(phases, parts):
+        y[(slice(None),) * lead + tuple(slice(i, None, b) for i, b in zip(p, blocks))] = part
+    return y[(slice(None),) * lead + tuple(slice(c[0], n - c[1]) for c, n in zip(crops, shape))]
+
+
+g.add("Functional.space_to_batch_nd", g.normal(2, 3, 4, 6), [2, 3], [[1, 1], [0, 0]])
+g.add("Functional.space_to_batch_nd", g.normal(1, 2, 4, 4), 2, [[0, 0], [1, 1]])
+g.add("Functional.batch_to_space_nd", g.normal(12, 2, 2, 3), [2, 3], [[1, 0], [1, 2]])
+g.add("Functional.batch_to_space_nd", g.normal(4, 1, 2, 2), 2, [[0, 0], [0, 0]])
+
+
+@op("Functional.col2im")
+def col2im(input_x, output_size, kernel_size, dilation, padding_value, stride):
+    return F.fold(input_x.flatten(1, 2), tuple(output_size.tolist()) if isinstance(output_size, torch.Tensor) else output_size, kernel_size, dilation, padding_value, stride)
+
+
+g.add("Functional.col2im", g.normal(2, 3, 4, 20), torch.tensor([5, 6], dtype=i32), (2, 2), 1, 0, 1)
+g.add("Functional.col2im", g.normal(1, 2, 6, 6), torch.tensor([5, 6], dtype=i32), (2, 3), (2, 1), (1, 0), (2, 2))
+MS["Functional.padding"] = lambda x, pad_dim_size=8: torch.cat([x, torch.zeros(*x.shape[:-1], pad_dim_size - 1, dtype=x.dtype)], -1)
+g.add("Functional.padding", g.normal(2, 3, 1), 4)
+g.add("Functional.padding", torch.tensor([[1], [2]]), grad=False)
+
+
+@op("Functional.reverse_sequence")
+def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
+    rows = []
+    for row, n in zip(x.unbind(batch_dim), seq_lengths.tolist()):
+        d = seq_dim - (seq_dim > batch_dim)
+        rows.append(torch.cat([row.narrow(d, 0, n).flip(d), row.narrow(d, n, row.shape[d] - n)], d))
+    return torch.stack(rows, batch_dim)
+
+
+g.add("Functional.reverse_sequence", g.normal(3, 4, 2), torch.tensor([0, 3, 4], dtype=i32), 1)
+g.add("Functional.reverse_sequence", g.normal(4, 2, 3), torch.tensor([1, 3, 4]), 0, 2)
+
+
+@op("Functional.sparse_segment_mean")
+def sparse_segment_mean(x, indices, segment_ids):
+    rows = []
+    for s in range(int(segment_ids[-1]) + 1):
+        own = indices[segment_ids == s].long()
+        rows.append(x[own].mean(0) if len(own) else torch.zeros_like(x[0]))
+    return torch.stack(rows)
+
+
+g.add("Functional.sparse_segment_mean", g.normal(5, 3), torch.tensor([0, 3, 3, 1], dtype=i32), torch.tensor([0, 0, 2, 2], dtype=i32))
+
+
+def diagonals_of(rows, columns, k, align, longest):
+    """Row and column of every element on the diagonals, with its place: which diagonal, and where in it."""
+    low, high = (k, k) if isinstance(k, int) else k
+    above, below = align.split("_")
+    for which, d in enumerate(range(high, low - 1, -1)):
+        cells = [(r, r + d) for r in range(rows) if 0 <= r + d < columns]
+        right = above == "RIGHT" if d > 0 else below == "RIGHT" if d < 0 else "RIGHT" in (above, below)
+        for i, cell in enumerate(cells):
+            yield cell, which, i + (longest - len(cells) if right else 0)
+
+
+def several(k):
+    return not isinstance(k, int) and k[0] != k[1]
+
+
+@op("Functional.matrix_diag")
+def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
+    low, high = (k, k) if isinstance(k, int) else k
+    longest = x.shape[-1]
+    rows, columns = longest - min(high, 0), longest + max(low, 0)
+    if num_rows == num_cols == -1:
+        rows = columns = max(rows, columns)
+    else:
+        rows, columns = (rows if num_rows == -1 else num_rows), (columns if num_cols == -1 else num_cols)
+    x = x if several(k) else x.unsqueeze(-2)
+    y = torch.zeros(*x.shape[:-2], rows, columns, dtype=x.dtype) + padding_value
+    for (r, c), which, i in diagonals_of(rows, columns, k, align, longest):
+        y[..., r, c] = x[..., which, i]
+    return y
+
+
+@op("Functional.matrix_diag_part")
+def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
+    low, high = (k, k) if isinstance(k, int) else k
+    rows, columns = x.shape[-2:]
+    longest = min(rows + min(high, 0), columns - max(low, 0))
+    y = torch.zeros(*x.shape[:-2], high - low + 1, longest, dtype=x.dtype) + padding_value
+    for (r, c), which, i in diagonals_of(rows, columns, k, align, longest):
+        y[..., which, i] = x[..., r, c]
+    return y if several(k) else y.squeeze(-2)
+
+
+@op("Functional.matrix_set_diag")
+def matrix_set_diag(x, diagonal, k=0, align="RIGHT_LEFT"):
+    y, parts = x.clone(), diagonal if several(k) else diagonal.unsqueeze(-2)
+    for (r, c), which, i in diagonals_of(*x.shape[-2:], k, align, parts.shape[-1]):
+        y[..., r, c] = parts[..., which, i]
+    return y
+
+
+g.add("Functional.matrix_diag", g.normal(2, 3))
+g.add("Functional.matrix_diag", g.normal(2, 3), 1, 3, 5, 9.0)
+for align in ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"):
+    g.add("Functional.matrix_diag", g.normal(2, 4, 3), (-2, 1), padding_value=2.5, align=align)
+    g.add("Functional.matrix_diag_part", g.normal(2, 3, 4), (-1, 2), torch.tensor(1.5), align)
+    g.add("Functional.matrix_set_diag", g.normal(2, 3, 4), g.normal(2, 4, 3), (-1, 2), align)
+g.add("Functional.matrix_diag_part", g.normal(4, 3), -1, torch.tensor(0.0))
+g.add("Functional.matrix_set_diag", g.normal(2, 4, 3), g.normal(2, 2), 1)
+MS["Functional.matrix_band_part"] = lambda x, lower, upper: x.triu(-lower if lower >= 0 else -x.shape[-2]).tril(upper if upper >= 0 else x.shape[-1])
+g.add("Functional.matrix_band_part", g.normal(2, 4, 5), 1, 2)
+g.add("Functional.matrix_band_part", g.normal(4, 3), -1, 0)
+MS["Functional.qr"] = lambda input, mode="reduced": torch.linalg.qr(input, mode)
+MS["Tensor.qr"] = lambda self, some=True: torch.qr(self, some)
+
+
+@op("Functional.deformable_conv2d")
+def deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=None, dilations=(1, 1, 1, 1), groups=1, deformable_groups=1, modulated=True):
+    (n, c, h, w), (kh, kw), (oh, ow) = x.shape, kernel_size, offsets.shape[2:]
+    dx, dy, factor = offsets.reshape(n, 3, deformable_groups, kh, kw, oh, ow).unbind(1)
+    y = dy + (torch.arange(oh) * strides[2] - padding[0])[:, None] + (torch.arange(kh) * dilations[2])[:, None, None, None]
+    x_at = dx + (torch.arange(ow) * strides[3] - padding[2]) + (torch.arange(kw) * dilations[3])[:, None, None]
+    rows = (1 - (y[..., None] - torch.arange(h)).abs()).clamp(min=0)
+    columns = (1 - (x_at[..., None] - torch.arange(w)).abs()).clamp(min=0)
+    samples = torch.einsum("ngchw,ngijopw,ngijoph->ngcijop", x.reshape(n, deformable_groups, -1, h, w), columns, rows) * factor[:, :, None]
+    samples = samples.reshape(n, groups, c // groups, kh, kw, oh, ow)
+    y = torch.einsum("ngcijop,gkcij->ngkop", samples, weight.reshape(groups, -1, *weight.shape[1:])).reshape(n, -1, oh, ow)
+    return y if bias is None else y + bias[:, None, None]
+
+
+g.add("Functional.deformable_conv2d", g.normal(1, 2, 5, 5), g.normal(3, 2, 2, 2), torch.cat([g.normal(1, 8, 4, 4), g.uniform(1, 4, 4, 4)], 1), (2, 2), (1, 1, 1, 1),
+      (0, 0, 0, 0), g.normal(3))
 g.save()

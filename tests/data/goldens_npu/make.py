@@ -1319,6 +1319,134 @@ def npu_add_quant_gmm_(y, x1, x2, x2_scale, group_list, *, x1_scale, group_list_
     return y + stored(torch.stack(added), y)
 
 
+# ---- floats and integers of four bits ------------------------------------------------------------------------------------
+
+FOUR = {296: ([0, 0.5, 1, 1.5, 2, 3, 4, 6], 2), 297: ([0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75], 0)}
+
+
+def four_bits(v, number, mode):
+    """The code of one number: of all values within the rounding's rule the nearest."""
+    values, size = FOUR[number][0], abs(v)
+    if size >= values[7]:
+        k = 7
+    else:
+        k = max(i for i in range(8) if values[i] <= size)
+        below, above = size - values[k], values[k + 1] - size
+        if mode == "floor":
+            k += v < 0 and below > 0
+        elif below > above or (below == above and (mode == "round" or k % 2)):
+            k += 1
+    return k + 8 * (math.copysign(1, v) < 0)
+
+
+def in_words(codes, each, dtype):
+    codes = codes.reshape(*codes.shape[:-1], -1, each)
+    word = sum((codes[..., i] & 15) << (4 * i) for i in range(each))
+    return torch.where(word >= 2**31, word - 2**32, word).to(dtype) if dtype == torch.int32 else word.to(dtype)
+
+
+def four_bits_along(x, axis, number, mode, size=32):
+    """The definition, block by block: numbers of four bits, packed, and the bytes of the powers of two."""
+    rows = x.double().movedim(axis, 0)
+    codes, most = torch.zeros(rows.shape, dtype=torch.int64), FOUR[number][1]
+    bytes_of = torch.zeros(math.ceil(rows.shape[0] / size / 2), *rows.shape[1:], 2, dtype=torch.uint8)
+    for k, i in enumerate(range(0, rows.shape[0], size)):
+        for at in itertools.product(*[range(n) for n in rows.shape[1:]]):
+            block = rows[(slice(i, i + size),) + at]
+            largest = float(block.abs().max())
+            e = -127 if largest == 0 else max(-127, math.frexp(largest)[1] - 1 - most)
+            bytes_of[(k // 2,) + at + (k % 2,)] = e + 127
+            for j, v in enumerate(block.tolist()):
+                codes[(i + j,) + at] = four_bits(math.ldexp(v, -e), number, mode)
+    return in_words(codes.movedim(0, axis), 2, torch.uint8), bytes_of.movedim(0, axis % x.dim())
+
+
+def in_blocks(x, axis, dst_type, scale_alg, round_mode="rint"):
+    if dst_type in FOUR:
+        return four_bits_along(x, axis, dst_type, round_mode)
+    return mx_along(x, axis, 32, {291: "torch.float8_e5m2", 292: "torch.float8_e4m3fn"}[dst_type], scale_alg)
+
+
+plain_mx = NPU["NPU.npu_dynamic_mx_quant"]
+
+
+@operator
+def npu_dynamic_mx_quant(x, *, axis=-1, dst_type, block_size=32, scale_alg=0, round_mode="rint", max_low_bound=0.0):
+    if dst_type in FOUR:
+        return four_bits_along(x, axis, dst_type, round_mode, block_size)
+    if max_low_bound:  # a block of nothing but small numbers has the scale of that number
+        return plain_mx(torch.cat([x, torch.full_like(x[:, :1], max_low_bound)], 1), axis=axis, dst_type=dst_type, scale_alg=scale_alg)[0][:, :-1], plain_mx(
+            torch.cat([x, torch.full_like(x[:, :1], max_low_bound)], 1), axis=axis, dst_type=dst_type, scale_alg=scale_alg)[1]
+    return plain_mx(x, axis=axis, dst_type=dst_type, block_size=block_size, scale_alg=scale_alg)
+
+
+def normalized_in_blocks(x, gamma, beta, epsilon, scale_alg, round_mode, dst_type, wants_rstd):
+    x, gamma = x.detach().double(), gamma.detach().double()
+    r = 1 / torch.sqrt((x * x).mean(-1, keepdim=True) + epsilon)
+    y = x * r * gamma + (0 if beta is None else beta.detach().double())
+    return in_blocks(y, -1, dst_type, scale_alg, round_mode) + ((r if wants_rstd else r[:0].reshape(-1)).float(),)
+
+
+@operator
+def npu_rms_norm_dynamic_mx_quant(x, gamma, *, beta=None, epsilon=1e-6, scale_alg=0, round_mode="rint", dst_type=296):
+    return normalized_in_blocks(x, gamma, beta, epsilon, scale_alg, round_mode, dst_type, x.requires_grad)
+
+
+@operator
+def npu_add_rms_norm_dynamic_mx_quant(x1, x2, gamma, *, beta=None, epsilon=1e-6, scale_alg=0, round_mode="rint", dst_type=296):
+    x = (x1 + x2).detach()
+    y, scales, r = normalized_in_blocks(x, gamma, beta, epsilon, scale_alg, round_mode, dst_type, x1.requires_grad)
+    return y, x, scales, r
+
+
+@operator
+def npu_swiglu_mx_quant(x, *, group_index=None, activate_dim=-1, activate_left=False, swiglu_mode=0, clamp_limit=7.0, glu_alpha=1.702, glu_bias=1.0,
+                        group_mode=0, axis=-1, dst_type=296, round_mode="rint", scale_alg=0):
+    a, b = (x[..., 0::2], x[..., 1::2]) if swiglu_mode == 1 else x.chunk(2, activate_dim)
+    if swiglu_mode != 1 and not activate_left:
+        a, b = b, a
+    if swiglu_mode == 0:
+        y = F.silu(a) * b
+    elif swiglu_mode == 3:
+        y = F.silu(a).clamp(max=clamp_limit) * b.clamp(-clamp_limit, clamp_limit)
+    else:
+        a = a.clamp(max=clamp_limit)
+        y = a * torch.sigmoid(glu_alpha * a) * (b.clamp(-clamp_limit, clamp_limit) + glu_bias)
+    return in_blocks(y, axis, dst_type, scale_alg, round_mode)
+
+
+@operator
+def npu_dynamic_dual_level_mx_quant(x, *, round_mode="rint"):
+    # The dtype of x is lost in float64: bfloat16, as all calls here have.
+    parts = [p for p in x.double().split(512, -1)]
+    scales = [p.abs().amax(-1, keepdim=True) / 6 for p in parts]
+    temp = torch.cat([(p / s).float().bfloat16().double() for p, s in zip(parts, scales)], -1)
+    y, bytes_of = four_bits_along(temp, -1, 296, round_mode)
+    return y, torch.cat(scales, -1).float(), bytes_of
+
+
+def four_bits_numbers(x):
+    codes = torch.stack([x.to(torch.int64) & 15, x.to(torch.int64) >> 4 & 15], -1).flatten(-2)
+    values = torch.tensor(FOUR[296][0], dtype=torch.float64)
+    return torch.where(codes >= 8, -1.0, 1.0).double() * values[codes & 7]
+
+
+@operator
+def npu_dual_level_quant_matmul(x1, x2, x1_level0_scale, x2_level0_scale, x1_level1_scale, x2_level1_scale, bias=None, output_dtype=torch.bfloat16):
+    a, b, k = four_bits_numbers(x1), four_bits_numbers(x2), 2 * x1.shape[1]
+    fine = [torch.exp2(s.flatten(1).double() - 127).repeat_interleave(32, 1)[:, :k] for s in (x1_level1_scale, x2_level1_scale)]
+    a = a * fine[0] * x1_level0_scale.repeat_interleave(512, 1)[:, :k]
+    b = b * fine[1] * x2_level0_scale.T.repeat_interleave(512, 1)[:, :k]
+    return labelled(a @ b.T + (0 if bias is None else bias), str(output_dtype))
+
+
+@operator
+def npu_kronecker_quant(x, kronecker_p1, kronecker_p2, clip_ratio=None):
+    y = kronecker_p1 @ (x @ kronecker_p2)
+    scale = y.abs().amax((1, 2)) / 7
+    return in_words(torch.round(y / scale[:, None, None]).to(torch.int64), 8, torch.int32), scale.float()
+
+
 # ---- pairs of boxes, turned boxes ----------------------------------------------------------------------------------------
 
 
@@ -1512,6 +1640,268 @@ def npu_gru(x, hx, weight_input, weight_hidden, bias_input, bias_hidden, seq_len
         h = (1 - z) * n + z * h
         steps.append((h, h, z, r, n, hn))
     return tuple(torch.stack(parts) for parts in zip(*steps))
+
+
+@operator
+def npu_bert_apply_adam(lr, beta1, beta2, epsilon, grad, max_grad_norm, global_grad_norm, weight_decay, step_size=None, adam_mode=0, *, out):
+    var, m, v = out
+    g = grad / global_grad_norm if max_grad_norm > 0 and global_grad_norm > 1 else grad
+    m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g ** 2
+    update = m / (v.sqrt() + epsilon)
+    if adam_mode == 0:
+        return var - lr * (update + weight_decay * var), m, v
+    return var - (lr if step_size is None else step_size) * update - lr * weight_decay * var, m, v
+
+
+@operator
+def npu_stride_add(x, other, offset1, offset2, c1_len):
+    filled = [F.pad(t, (0, 0) * (t.dim() - 2) + (0, -t.shape[1] % 16)) for t in (x, other)]
+    return sum(t[:, 16 * o:16 * (o + c1_len)] for t, o in zip(filled, (offset1, offset2)))
+
+
+def deformed_samples(x, offset, kernel, stride, padding, dilation, groups):
+    """Every input counts by a tent about it, at places (n, group, kh, kw, out h, out w)."""
+    n, (kh, kw) = x.shape[0], kernel
+    dx, dy, factor = offset.reshape(n, 3, groups, kh, kw, *offset.shape[2:]).unbind(1)
+    y = dy + (torch.arange(dy.shape[-2]) * stride[2] - padding[0])[:, None] + (torch.arange(kh) * dilation[2])[:, None, None, None]
+    x_at = dx + (torch.arange(dx.shape[-1]) * stride[3] - padding[2]) + (torch.arange(kw) * dilation[3])[:, None, None]
+    rows = (1 - (y[..., None] - torch.arange(x.shape[2])).abs()).clamp(min=0)
+    columns = (1 - (x_at[..., None] - torch.arange(x.shape[3])).abs()).clamp(min=0)
+    split = x.reshape(n, groups, -1, *x.shape[2:])
+    samples = torch.einsum("ngchw,ngijopw,ngijoph->ngcoipj", split, columns, rows) * factor.permute(0, 1, 4, 2, 5, 3)[:, :, None]
+    return samples.reshape(n, x.shape[1], samples.shape[3] * kh, samples.shape[5] * kw)
+
+
+@operator
+def npu_deformable_conv2d(x, weight, offset, bias, kernel_size, stride, padding, dilation=(1, 1, 1, 1), groups=1, deformable_groups=1, modulated=True):
+    samples = deformed_samples(x, offset, kernel_size, stride, padding, dilation, deformable_groups)
+    return F.conv2d(samples, weight, bias, stride=tuple(kernel_size), groups=groups), samples
+
+
+def shared_over_union(a, b):
+    low, high = torch.maximum(a[:2], b[:2]), torch.minimum(a[2:4], b[2:4])
+    shared = (high - low).clamp(min=0).prod()
+    return float(shared / ((a[2:4] - a[:2]).prod() + (b[2:4] - b[:2]).prod() - shared))
+
+
+@operator
+def npu_nms_with_mask(x, iou_threshold):
+    left = []
+    for i in range(len(x)):
+        if all(shared_over_union(x[i], x[j]) <= iou_threshold for j in left):
+            left.append(i)
+    return x[:, :5] * 1, torch.arange(len(x)).int(), torch.tensor([i in left for i in range(len(x))]).to(torch.uint8)
+
+
+@operator
+def npu_batch_nms(boxes, scores, score_threshold, iou_threshold, max_size_per_class, max_total_size, change_coordinate_frame=False, transpose_box=False):
+    if transpose_box:
+        boxes = boxes.permute(0, 3, 1, 2)
+    rows = []
+    for item, points in zip(boxes.expand(*scores.shape, 4), scores):
+        found = []
+        for c in range(points.shape[1]):
+            left = []
+            for i in sorted(range(len(points)), key=lambda i: -points[i, c]):
+                box = item[i, c]
+                if points[i, c] > score_threshold and (box[2:] > box[:2]).all() and len(left) < max_size_per_class \
+                        and all(shared_over_union(box, item[j, c]) <= iou_threshold for j in left):
+                    left.append(i)
+            found += [(points[i, c], c, item[i, c]) for i in left]
+        found = sorted(found, key=lambda f: -f[0])[:max_total_size]
+        empty = max_total_size - len(found)
+        rows.append((torch.stack([f[2] for f in found] + [torch.zeros(4).to(boxes)] * empty), torch.stack([f[0] for f in found] + [torch.zeros(()).to(scores)] * empty),
+                     torch.tensor([f[1] for f in found] + [0] * empty).to(boxes), torch.tensor(len(found)).int()))
+    return tuple(torch.stack(parts) for parts in zip(*rows))
+
+
+def tokens_see(q, k, v, scale, added=0, hidden=None):
+    """Tokens (T, heads, width) over keys (K, key heads, width); the result and the logarithm of the sums, (heads, T)."""
+    k, v = (t.repeat_interleave(q.shape[1] // t.shape[1], 1) for t in (k, v))
+    scores = torch.einsum("thd,khd->htk", q, k) * scale + added
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -math.inf)
+    return torch.einsum("htk,khd->thd", torch.softmax(scores, -1), v), torch.logsumexp(scores, -1)
+
+
+def in_pages(cache, table, length, heads, start=0):
+    size = cache.shape[1]
+    return torch.stack([cache[int(table[j // size]), j % size].reshape(heads, -1) for j in range(start, start + length)])
+
+
+def listed(lengths):
+    return [int(n) for n in lengths]
+
+
+@operator
+def atb___npu_paged_attention_v2(query, key_cache, block_table, context_lens, *, value_cache, mask=None, num_kv_heads=0, num_heads=0, scale_value=1.0, mask_type=0, out=None):
+    rows = []
+    for i, length in enumerate(listed(context_lens)):
+        k, v = (in_pages(c, block_table[i], length, num_kv_heads or num_heads) for c in (key_cache, value_cache))
+        added = 0 if mask_type == 0 else (mask[i] if mask.dim() == 4 else mask)[..., :length]
+        rows.append(tokens_see(query[i:i + 1], k, v, scale_value, added)[0])
+    return torch.cat(rows)
+
+
+@operator
+def atb__npu_multi_head_latent_attention(q_nope, q_rope, ctkv, k_rope, block_tables, context_lens, q_headnum, qk_scale, kv_headnum, **names):
+    rows = []
+    for i, length in enumerate(listed(context_lens)):
+        v, r = (in_pages(c, block_tables[i], length, kv_headnum) for c in (ctkv, k_rope))
+        rows.append(tokens_see(torch.cat([q_nope, q_rope], 2)[i:i + 1], torch.cat([v, r], 2), v, qk_scale)[0])
+    return torch.cat(rows)
+
+
+@operator
+def atb___npu_flash_attention_v2(query, key, value, seq_len, *, mask=None, slopes=None, kernel_type=0, mask_type=2, scale_value=1, num_heads=0, num_kv_heads=0, out=None):
+    rows, at = [], 0
+    three = lambda t, heads: t.reshape(len(t), heads, -1)
+    for b, length in enumerate(listed(seq_len)):
+        q, k, v = (three(t, heads)[at:at + length] for t, heads in ((query, num_heads), (key, num_kv_heads or num_heads), (value, num_kv_heads or num_heads)))
+        own = 0
+        if mask_type:
+            own = (mask[b] if mask.dim() == mask_type + 2 else mask)[..., :length, :length]
+            own = own * (-3e38 if mask_type == 1 and own.max() > 0 else 1)
+        rows.append(tokens_see(q, k, v, scale_value, own)[0])
+        at += length
+    return torch.cat(rows).reshape(*query.shape[:-1], -1) if query.dim() == 3 else torch.cat(rows).flatten(1)
+
+
+def pages_behind(query, key, value, tables, seqlen, kv_seqlen, heads, scale, key_heads):
+    rows, at = [], 0
+    for b, (n, m) in enumerate(zip(listed(seqlen), listed(kv_seqlen))):
+        k, v = (in_pages(c, tables[b], m, key_heads) for c in (key, value))
+        hidden = torch.arange(m) > torch.arange(n)[:, None] + m - n
+        rows.append(tokens_see(query.reshape(len(query), heads, -1)[at:at + n], k, v, scale, hidden=hidden)[0])
+        at += n
+    return torch.cat(rows).reshape(len(query), *([heads, -1] if query.dim() == 3 else [-1]))
+
+
+@operator
+def atb__npu_self_attention_prefix_encoder(query, key, value, block_tables, seqlen, kv_seqlen, q_headnum, qk_scale, kv_headnum, **names):
+    return pages_behind(query, key, value, block_tables, seqlen, kv_seqlen, q_headnum, qk_scale, kv_headnum)
+
+
+@operator
+def atb___npu_flash_attention_prefix_v2(query, key_cache, value_cache, block_table, mask, seq_len, context_lens, *, num_heads, num_kv_heads, scale_value, out=None, **kinds):
+    return pages_behind(query, key_cache, value_cache, block_table, seq_len, context_lens, num_heads, scale_value, num_kv_heads)
+
+
+@operator
+def atb__npu_ring_mla(q_nope, q_rope, k_nope, k_rope, value, mask, seqlen, head_num, kv_head_num, *, pre_out=None, prev_lse=None, qk_scale=1, mask_type=None, calc_type=None,
+                      **names):
+    lengths = (seqlen if seqlen.dim() == 2 else torch.stack([seqlen, seqlen])).tolist()
+    rows, logs, at, key_at = [], [], 0, 0
+    for n, m in zip(*lengths):
+        hidden = torch.arange(m) > torch.arange(n)[:, None] if mask_type == "mask_type_triu" else None
+        own = slice(key_at, key_at + m)
+        y, lse = tokens_see(torch.cat([q_nope, q_rope], 2)[at:at + n], torch.cat([k_nope, k_rope], 2)[own], value[own], qk_scale, hidden=hidden)
+        if calc_type == "calc_type_default":
+            a, b = torch.exp(prev_lse[:, at:at + n]), torch.exp(lse)
+            y = (pre_out[at:at + n] * a.T[..., None] + y * b.T[..., None]) / (a + b).T[..., None]
+            lse = torch.log(a + b)
+        rows.append(y)
+        logs.append(lse)
+        at, key_at = at + n, key_at + m
+    return torch.cat(rows), stored(torch.cat(logs, 1), q_nope)
+
+
+@operator
+def atb__npu_paged_cache_load(key_cache, value_cache, block_table, context_lens, *, seq_starts=None, cumsum=False, key=None, value=None):
+    lengths = context_lens.diff().tolist() if cumsum else context_lens.tolist()
+    loaded = []
+    for cache, out in ((key_cache, key), (value_cache, value)):
+        size, rows = cache.shape[1], []
+        for b, n in enumerate(lengths):
+            if n:
+                rows.append(in_pages(cache, block_table[b], n, cache.shape[2], 0 if seq_starts is None else int(seq_starts[b]) // size * size))
+        y = torch.cat(rows)
+        loaded.append(y if out is None else torch.cat([y, out[len(y):]]))
+    return tuple(loaded)
+
+
+@operator
+def npu_mla_prolog_v3(token_x, weight_dq, weight_uq_qr, weight_uk, weight_dkv_kr, rmsnorm_gamma_cq, rmsnorm_gamma_ckv, rope_sin, rope_cos, kv_cache, kr_cache, *,
+                      rmsnorm_epsilon_cq=1e-5, query_norm_flag=False, qc_qr_scale=1.0, **rest):
+    wide = [t.reshape(1, *t.shape) if t.dim() == 2 else t for t in (token_x, rope_sin, rope_cos)]
+    index = torch.arange(wide[0].shape[0] * wide[0].shape[1]).reshape(wide[0].shape[:2])
+    query, rope, *_ = npu_mla_prolog(wide[0], weight_dq, weight_uq_qr, weight_uk, weight_dkv_kr, rmsnorm_gamma_cq * qc_qr_scale, rmsnorm_gamma_ckv, *wide[1:], index,
+                                     kv_cache, kr_cache, rmsnorm_epsilon_cq=rmsnorm_epsilon_cq)
+    if token_x.dim() == 2:
+        query, rope = query[0], rope[0]
+    return query, rope, None, wide_rms(token_x @ weight_dq, rmsnorm_gamma_cq, rmsnorm_epsilon_cq)[0] if query_norm_flag else None, None
+
+
+def listed_keys_of(b, query, key, lengths, query_lengths, layout_query, layout_kv, table):
+    """The rows of a sequence: where its queries begin and end, and its keys."""
+    ends = listed(query_lengths) if query_lengths is not None else None
+    start, stop = ([0] + ends)[b:b + 2] if layout_query == "TND" else (b * query.shape[1], (b + 1) * query.shape[1])
+    if layout_kv == "TND":
+        first, last = ([0] + listed(lengths))[b:b + 2]
+        return start, stop, key[first:last, 0]
+    if layout_kv == "PA_BSND":
+        return start, stop, in_pages(key, table[b], int(lengths[b]), 1)[:, 0]
+    return start, stop, key[b, :key.shape[1] if lengths is None else int(lengths[b]), 0]
+
+
+def attention_by_list(query, split, sparse_indices, scale_value, sequences, *, block_table=None, actual_seq_lengths_query=None, actual_seq_lengths_kv=None,
+                      sparse_block_size=1, layout_query="BSND", layout_kv="BSND", sparse_mode=3, keys=None, **rest):
+    flat = query if layout_query == "TND" else query.flatten(0, 1)
+    lists = sparse_indices if layout_query == "TND" else sparse_indices.flatten(0, 1)
+    rows = []
+    for b in range(sequences):
+        start, stop, key = listed_keys_of(b, query, keys, actual_seq_lengths_kv, actual_seq_lengths_query, layout_query, layout_kv, block_table)
+        key, value = split(key)
+        for i in range(start, stop):
+            last = len(key) - (stop - start) + i - start + 1 if sparse_mode == 3 else len(key)
+            seen = [j for s in lists[i, 0].tolist() if s >= 0 for j in range(s * sparse_block_size, (s + 1) * sparse_block_size) if j < last]
+            rows.append(torch.softmax(flat[i] @ key[seen].T * scale_value, -1) @ value[seen])
+    return torch.stack(rows).reshape(*query.shape[:-1], -1)
+
+
+small_sparse_flash_attention = NPU["NPU.npu_sparse_flash_attention"]
+
+
+@operator
+def npu_sparse_flash_attention(query, key, value, sparse_indices, scale_value, *, query_rope=None, key_rope=None, layout_query="BSND", layout_kv="BSND", **rest):
+    if (layout_query, layout_kv) == ("BSND", "BSND"):
+        return small_sparse_flash_attention(query, key, value, sparse_indices, scale_value, query_rope=query_rope, key_rope=key_rope, **rest)
+    q, k = (query, key) if query_rope is None else (torch.cat([query, query_rope], -1), torch.cat([key, key_rope], -1))
+    y = attention_by_list(q, lambda rows: (rows[:, :k.shape[-1]], rows[:, k.shape[-1]:]), sparse_indices, scale_value, len(rest["actual_seq_lengths_kv"]),
+                          keys=torch.cat([k, value], -1), layout_query=layout_query, layout_kv=layout_kv, **rest)
+    return y, None, None
+
+
+@operator
+def npu_kv_quant_sparse_flash_attention(query, key, value, sparse_indices, scale_value, key_quant_mode, value_quant_mode, *, tile_size=128, rope_head_dim=64, **rest):
+    plain = query.shape[-1] - rope_head_dim
+
+    def split(rows):
+        rows = rows.contiguous()
+        turned = rows[:, plain:plain + 2 * rope_head_dim].contiguous().view(f16).to(query.dtype)
+        scales = rows[:, plain + 2 * rope_head_dim:].contiguous().view(torch.float32).to(query.dtype)
+        numbers = rows[:, :plain].to(query.dtype) * scales.repeat_interleave(tile_size, 1)
+        return torch.cat([numbers, turned], 1), numbers
+
+    return attention_by_list(query, split, sparse_indices, scale_value, len(rest["actual_seq_lengths_kv"]), keys=key, **rest)
+
+
+@operator
+def npu_top_k_top_p_sample(logits, top_k, top_p, q=None, eps=1e-8, is_need_logits=False, top_k_guess=32, min_ps=None, ks_max=1024, input_is_logits=True, post_sample="qSample"):
+    index, left = [], torch.full(logits.shape, -math.inf, dtype=logits.dtype)
+    for b, row in enumerate(logits):
+        ranks = sorted(range(len(row)), key=lambda i: (-float(row[i]), i))
+        if 1 <= top_k[b] <= min(len(row), ks_max):
+            ranks = ranks[:int(top_k[b])]
+        p = torch.softmax(row[ranks], 0)
+        if top_p[b] < 1:
+            ranks = [i for i, ahead in zip(ranks, (p.cumsum(0) - p).tolist()) if ahead <= float(top_p[b])]
+        p = torch.softmax(row[ranks], 0)
+        if q is not None and post_sample == "qSample":
+            p = p / (q[b, :len(ranks)].abs() + eps)
+        index.append(ranks[int(p.argmax())])
+        left[b, ranks] = row[ranks]
+    return torch.tensor(index), stored(left, logits) if is_need_logits else torch.zeros(0)
 
 
 # ---- the calls -------------------------------------------------------------------------------------------------------
@@ -1970,5 +2360,108 @@ for biased in (True, False):
         False, False, False)
     npu("npu_gru", g.normal(3, 2, 4), g.normal(1, 2, 5), g.normal(4, 15), g.normal(5, 15), g.normal(15), g.normal(15), ints(3, dtype=i32), biased, 1, 0.0,
         True, False, False)
+
+for number, mode in ((296, "rint"), (296, "round"), (296, "floor"), (297, "rint"), (297, "round"), (297, "floor")):
+    npu("npu_dynamic_mx_quant", torch.cat([g.normal(3, 70, dtype=bf16), torch.arange(-35, 35).div(4).to(bf16)[None]]), dst_type=number, round_mode=mode, **q)
+npu("npu_dynamic_mx_quant", g.normal(70, 4, dtype=f16, scale=50), axis=0, dst_type=296, block_size=64, **q)
+npu("npu_dynamic_mx_quant", g.normal(2, 20, scale=1e-3), dst_type=E4M3, scale_alg=1, max_low_bound=0.3, **q)
+for number, algorithm in ((296, 0), (297, 0), (291, 0), (292, 1)):
+    npu("npu_rms_norm_dynamic_mx_quant", g.normal(2, 3, 40, dtype=bf16), g.normal(40, dtype=bf16), dst_type=number, scale_alg=algorithm, **q)
+    npu("npu_add_rms_norm_dynamic_mx_quant", g.normal(3, 66, dtype=f16), g.normal(3, 66, dtype=f16), g.normal(66), beta=g.normal(66), dst_type=number,
+        scale_alg=algorithm, round_mode="floor" if number == 296 else "rint")
+    npu("npu_swiglu_mx_quant", g.normal(5, 140, dtype=bf16), group_index=ints(2, 3), dst_type=number, scale_alg=algorithm, **q)
+for mode in (0, 1, 2, 3):
+    npu("npu_swiglu_mx_quant", g.normal(3, 80, dtype=f16, scale=3), activate_left=True, swiglu_mode=mode, clamp_limit=2.5, glu_alpha=1.3, glu_bias=0.5, **q)
+npu("npu_swiglu_mx_quant", g.normal(2, 80, 6, dtype=f16), activate_dim=-2, axis=-2, **q)
+npu("npu_swiglu_mx_quant", g.normal(5, 64, dtype=bf16), group_index=ints(2, 5), group_mode=1, swiglu_mode=2, round_mode="round", **q)
+for mode in ("rint", "round", "floor"):
+    npu("npu_dynamic_dual_level_mx_quant", g.normal(2, 600, dtype=bf16, scale=4), round_mode=mode, **q)
+nibbles = lambda *shape: g.integers(*shape, low=0, high=256, dtype=torch.uint8)
+scales = lambda *shape: g.integers(*shape, low=124, high=130, dtype=torch.uint8)
+npu("npu_dual_level_quant_matmul", nibbles(3, 300), nibbles(5, 300), g.normal(3, 2), g.normal(2, 5), scales(3, 10, 2), scales(5, 10, 2), bias=g.normal(5), **q)
+npu("npu_dual_level_quant_matmul", nibbles(2, 32).to(torch.int8), nibbles(4, 32).to(torch.int8), g.normal(2, 1), g.normal(1, 4), scales(2, 1, 2), scales(4, 1, 2),
+    output_dtype=f16, **q)
+npu("npu_kronecker_quant", g.normal(3, 5, 8, dtype=bf16), g.normal(5, 5, dtype=bf16), g.normal(8, 8, dtype=bf16), **q)
+npu("npu_kronecker_quant", g.normal(2, 4, 16, dtype=f16), g.normal(4, 4, dtype=f16), g.normal(16, 16, dtype=f16), 1.0, **q)
+adam_state = lambda dtype=torch.float32: (g.normal(9, dtype=dtype), g.normal(9, dtype=dtype), g.uniform(9, dtype=dtype))
+npu("npu_bert_apply_adam", 0.1, 0.9, 0.99, 1e-6, g.normal(9), -1, 0, 0, out=adam_state(), **q)
+npu("npu_bert_apply_adam", 0.1, 0.9, 0.99, 1e-6, g.normal(9), 1.0, 2.5, 0.3, None, 0, out=adam_state(), **q)
+npu("npu_bert_apply_adam", 0.1, 0.9, 0.99, 1e-6, g.normal(9, dtype=f16), 1.0, 0.5, 0.3, 0.2, 1, out=adam_state(f16), **q)
+npu("npu_bert_apply_adam", 0.1, 0.9, 0.99, 1e-6, g.normal(9), 0, 7.0, 0.3, None, 1, out=adam_state(), **q)
+npu("npu_stride_add", g.normal(1, 1, 1, 1, 1), g.normal(1, 1, 1, 1, 1), 0, 0, 1, **q)
+npu("npu_stride_add", g.normal(2, 50, 3, 2), g.normal(2, 33, 3, 2), 2, 1, 2, **q)
+npu("npu_stride_add", g.normal(2, 32, 3, 2, dtype=f16), g.normal(2, 48, 3, 2, dtype=f16), 0, 1, 2, **q)
+moved = lambda n, groups, kernel, *out: torch.cat([g.normal(n, 2 * groups * kernel, *out, scale=1.5), g.uniform(n, groups * kernel, *out)], 1)
+npu("npu_deformable_conv2d", g.normal(2, 4, 6, 7), g.normal(3, 4, 3, 2), moved(2, 1, 6, 4, 6), None, [3, 2], [1, 1, 1, 1], [0, 0, 0, 0])
+npu("npu_deformable_conv2d", g.normal(2, 4, 6, 7), g.normal(6, 2, 2, 3), moved(2, 2, 6, 4, 3), g.normal(6), [2, 3], [1, 1, 2, 3], [2, 1, 1, 2], [1, 1, 2, 1],
+    groups=2, deformable_groups=2)
+npu("npu_deformable_conv2d", g.normal(1, 2, 5, 5, dtype=f16), g.normal(2, 2, 3, 3, dtype=f16), moved(1, 1, 9, 5, 5).half(), g.normal(2, dtype=f16), [3, 3], [1, 1, 1, 1],
+    [1, 1, 1, 1])
+upright = lambda *shape, dtype=torch.float32: (lambda low, size: torch.cat([low, low + size], -1).to(dtype))(g.uniform(*shape, 2, high=20), g.uniform(*shape, 2, low=4, high=12))
+npu("npu_nms_with_mask", torch.cat([upright(12), g.uniform(12, 1)], 1), 0.3, **q)
+npu("npu_nms_with_mask", torch.cat([upright(9, dtype=f16), g.uniform(9, 4).half()], 1), 0.5, **q)
+npu("npu_batch_nms", upright(2, 9, 3), g.uniform(2, 9, 3), 0.3, 0.4, 3, 6, **q)
+npu("npu_batch_nms", upright(1, 12, 1, dtype=f16), g.uniform(1, 12, 2, dtype=f16), 0.2, 0.3, 9, 25, **q)
+npu("npu_batch_nms", upright(2, 9, 1).permute(0, 2, 3, 1).contiguous(), g.uniform(2, 9, 2), 0.3, 0.4, 3, 4, False, True, **q)
+npu("npu_batch_nms", torch.cat([upright(1, 3, 1), upright(1, 3, 1)[..., [2, 3, 0, 1]]], 1), g.uniform(1, 6, 1), 0, 0.6, 5, 5, **q)
+tables = lambda *shape: g.integers(*shape, low=0, high=6, dtype=i32)
+caches = lambda heads, *widths, dtype=torch.float32: tuple(g.normal(6, 4, heads, w, dtype=dtype) for w in widths)
+k_cache, v_cache = caches(2, 8, 5)
+npu("atb._npu_paged_attention_v2", g.normal(3, 4, 8), k_cache, tables(3, 3), [7, 1, 12], value_cache=v_cache, num_kv_heads=2, num_heads=4, scale_value=0.4,
+    out=torch.zeros(3, 4, 5), **q)
+k_cache, v_cache = caches(4, 8, 8, dtype=f16)
+npu("atb._npu_paged_attention_v2", g.normal(2, 4, 8, dtype=f16), k_cache, tables(2, 3), ints(9, 5, dtype=i32), value_cache=v_cache, mask=g.normal(2, 4, 1, 12, dtype=f16),
+    num_heads=4, scale_value=0.4, mask_type=2, out=torch.zeros(2, 4, 8).half(), **q)
+npu("atb._npu_paged_attention_v2", g.normal(2, 4, 8, dtype=f16), k_cache, tables(2, 3), [9, 5], value_cache=v_cache, mask=g.normal(4, 1, 9, dtype=f16), num_heads=4,
+    num_kv_heads=4, scale_value=0.4, mask_type=2, out=torch.zeros(2, 4, 8).half(), **q)
+c_cache, r_cache = caches(1, 8, 4)
+npu("atb.npu_multi_head_latent_attention", g.normal(3, 4, 8), g.normal(3, 4, 4), c_cache, r_cache, tables(3, 2), [7, 1, 8], 4, 0.3, 1, **q)
+packed_tokens = lambda dtype=torch.float32, heads=2: (g.normal(9, 4, 8, dtype=dtype), g.normal(9, heads, 8, dtype=dtype), g.normal(9, heads, 5, dtype=dtype))
+late_keys = lambda n, far: torch.triu(torch.ones(n, n), 1) * far
+npu("atb._npu_flash_attention_v2", *packed_tokens(), [4, 5], mask_type=0, scale_value=0.4, num_heads=4, num_kv_heads=2, out=torch.zeros(9, 4, 5), **q)
+npu("atb._npu_flash_attention_v2", *packed_tokens(f16), [4, 5], mask=late_keys(6, -10000).half(), mask_type=1, scale_value=0.4, num_heads=4, num_kv_heads=2, **q)
+npu("atb._npu_flash_attention_v2", *packed_tokens(bf16), ints(4, 5, dtype=i32), mask=torch.stack([late_keys(6, 1), late_keys(6, 1).flip(0, 1)]).to(bf16), mask_type=1,
+    scale_value=0.4, num_heads=4, num_kv_heads=2, **q)
+npu("atb._npu_flash_attention_v2", *(t.flatten(1) for t in packed_tokens(heads=4)), [9], mask=g.normal(4, 9, 9), scale_value=0.4, num_heads=4, **q)
+npu("atb._npu_flash_attention_v2", *packed_tokens(bf16), [4, 5], mask=g.normal(2, 4, 5, 6, dtype=bf16), scale_value=0.4, num_heads=4, num_kv_heads=2, **q)
+k_cache, v_cache = caches(2, 8, 5)
+npu("atb.npu_self_attention_prefix_encoder", g.normal(5, 4, 8), k_cache, v_cache, tables(2, 3), [2, 3], [2, 11], 4, 0.4, 2, **q)
+npu("atb._npu_flash_attention_prefix_v2", g.normal(5, 32), k_cache.flatten(2), v_cache.flatten(2), tables(2, 3), late_keys(8, -10000), ints(1, 4, dtype=i32),
+    ints(9, 8, dtype=i32), num_heads=4, num_kv_heads=2, scale_value=0.4, **q)
+two_parts = lambda n, m, heads: (g.normal(n, 4, 8), g.normal(n, 4, 3), g.normal(m, heads, 8), g.normal(m, heads, 3), g.normal(m, heads, 6), late_keys(8, 1))
+npu("atb.npu_ring_mla", *two_parts(7, 7, 4), ints(3, 4, dtype=i32), 4, 4, qk_scale=0.4, mask_type="mask_type_triu", calc_type="calc_type_first_ring", **q)
+npu("atb.npu_ring_mla", *two_parts(5, 11, 2), ints([2, 3], [4, 7], dtype=i32), 4, 2, pre_out=g.normal(5, 4, 6), prev_lse=g.normal(4, 5), qk_scale=0.4,
+    mask_type="no_mask", calc_type="calc_type_default", **q)
+pages = caches(2, 8, 5, dtype=f16)
+npu("atb.npu_paged_cache_load", *pages, tables(3, 4), ints(5, 0, 9, dtype=i32), seq_starts=ints(0, 4, 6, dtype=i32), **q)
+npu("atb.npu_paged_cache_load", *pages, tables(2, 4), ints(0, 5, 12, dtype=i32), cumsum=True, key=g.normal(14, 2, 8, dtype=f16), value=g.normal(12, 2, 5, dtype=f16), **q)
+third = lambda x: (x[:9] + x[10:])
+npu("npu_mla_prolog_v3", *third(prolog()), **q)
+npu("npu_mla_prolog_v3", *third(prolog()), query_norm_flag=True, rmsnorm_epsilon_cq=0.01, **q)
+npu("npu_mla_prolog_v3", *(t.reshape(-1, t.shape[-1]) if i in (0, 7, 8) else t for i, t in enumerate(third(prolog()))), qc_qr_scale=1.5, **q)
+chosen = lambda *rows: ints(*([row] for row in rows), dtype=i32)
+five = chosen([0, -1, -1], [1, 0, -1], [0, 1, -1], [3, 0, 5], [2, 6, 4])
+npu("npu_sparse_flash_attention", g.normal(5, 4, 6), g.normal(6, 4, 1, 6), g.normal(6, 4, 1, 6), five, 0.3, query_rope=g.normal(5, 4, 2), key_rope=g.normal(6, 4, 1, 2),
+    layout_query="TND", layout_kv="PA_BSND", block_table=tables(2, 2), actual_seq_lengths_query=ints(2, 5, dtype=i32), actual_seq_lengths_kv=ints(3, 7, dtype=i32), **q)
+npu("npu_sparse_flash_attention", g.normal(5, 4, 6), g.normal(11, 1, 6), g.normal(11, 1, 6), chosen([0, -1], [1, 0], [0, 1], [2, -1], [1, 3]), 0.3, query_rope=g.normal(5, 4, 2),
+    key_rope=g.normal(11, 1, 2), layout_query="TND", layout_kv="TND", actual_seq_lengths_query=ints(2, 5, dtype=i32), actual_seq_lengths_kv=ints(4, 11, dtype=i32),
+    sparse_block_size=2, sparse_mode=0, **q)
+
+
+def keys_in_bytes(*shape):
+    parts = (bytes_(*shape, 8), g.normal(*shape, 4, dtype=f16).view(i8), g.uniform(*shape, 2, low=0.01, high=0.02).view(i8))
+    return torch.cat(parts, -1)
+
+
+keys = keys_in_bytes(6, 4, 1)
+npu("npu_kv_quant_sparse_flash_attention", g.normal(5, 4, 12, dtype=f16), keys, keys, five, 0.3, 2, 2, layout_query="TND", layout_kv="PA_BSND", block_table=tables(2, 2),
+    actual_seq_lengths_query=ints(2, 5, dtype=i32), actual_seq_lengths_kv=ints(3, 7, dtype=i32), attention_mode=2, tile_size=4, rope_head_dim=4, **q)
+keys = keys_in_bytes(2, 9, 1)
+npu("npu_kv_quant_sparse_flash_attention", g.normal(2, 3, 4, 12, dtype=f16), keys, keys, g.integers(2, 3, 1, 1, low=0, high=6, dtype=i32), 0.3, 2, 2,
+    actual_seq_lengths_kv=ints(9, 8, dtype=i32), attention_mode=2, tile_size=4, rope_head_dim=4, **q)
+npu("npu_top_k_top_p_sample", g.normal(4, 30), ints(5, 30, 31, 1, dtype=i32), g.uniform(4), g.uniform(4, 30), is_need_logits=True, **q)
+npu("npu_top_k_top_p_sample", g.normal(3, 20, dtype=f16), ints(7, 21, 0, dtype=i32), torch.tensor([1.0, 0.7, 0.9]).half(), None, 1e-8, True, **q)
+npu("npu_top_k_top_p_sample", g.normal(3, 20), ints(7, 9, 12, dtype=i32), torch.tensor([1.0, 1.0, 0.5]), g.uniform(3, 20), 0.1, ks_max=8, **q)
+npu("npu_top_k_top_p_sample", g.normal(2, 20), ints(50, 50, dtype=i32), torch.ones(2), g.uniform(2, 20), post_sample="None", **q)
 
 g.save()

@@ -1,0 +1,32 @@
+/* One block of queries and keys, which the attention of every operator is put together of. */
+#ifndef PROBE_BENCH_OPS_NPU_ATTENTION_H
+#define PROBE_BENCH_OPS_NPU_ATTENTION_H
+
+#include "bench/call/op.h"
+
+/* What a call of any of the operators asks for; the names of its arguments are its own. */
+struct attention {
+    double scale;
+    int64_t mode, before, after; /* sparse_mode and the window */
+    struct node *mask, *pse;     /* NULL without */
+    bool pse_first;              /* added before the product is scaled */
+    bool wants_mask;    /* without a mask mode and window count for nothing; else they make one */
+    int64_t prefix[64]; /* of each batch, for modes 5 and 6 */
+    int prefixes;
+};
+
+/* What a block returns: (B, N, S, D), and for each query the largest score and the sum of exponentials about it. */
+struct block {
+    struct node *y, *largest, *sum;
+};
+
+/* softmax of the scores of q (B, N, S, D) and k (B, K, S', D), masked entries left out, times v (B, K, S', D'), with
+ * statistics. A query that sees no key has the result 0. */
+struct block attend(struct call *call, const struct attention *a, struct node *q, struct node *k,
+                    struct node *v, struct node *mask, bool statistics);
+
+/* True (masked) where column - row > above or row - column > below. */
+struct node *outside_band(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
+                          int64_t below);
+
+#endif

@@ -1,0 +1,520 @@
+/* Values and the bound gamma ||a_i||_2 ||b_j||_2 for exact inputs: bench/arithmetic/panels.h; errors of the inputs
+ * add ||Ea_i|| ||b_j|| + ||a_i|| ||Eb_j|| + ||Ea_i|| ||Eb_j||. What that leaves open is recomputed by dot products
+ * in more precision. Input tensors stay in their dtype: a panel of them at a time is converted.
+ *
+ * The work is done in tiles of the products (bench/arithmetic/tiles.h), each from its values to its recomputed
+ * elements while it is in a cache; threads that are idle take some of them.
+ */
+#include "bench/primitives/certified_matmul.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/arithmetic/certificate.h"
+#include "bench/arithmetic/norms.h"
+#include "bench/arithmetic/panels.h"
+#include "bench/arithmetic/rounding.h"
+#include "bench/arithmetic/sum_spread.h"
+#include "bench/arithmetic/tiles.h"
+#include "bench/tape/bounds.h"
+#include "bench/tape/known_values.h"
+#include "core/parallel.h"
+#include "core/vectorize.h"
+
+void matmul_repair(double *z, size_t step, const double *x, const double *y, const struct matmul *p,
+                   size_t first_row, size_t rows, size_t first_column, size_t columns)
+{
+    for (size_t i = first_row; i < first_row + rows; i++)
+        for (size_t j = first_column; j < first_column + columns; j++) {
+            double sum = 0;
+            for (size_t l = 0; l < p->k; l++)
+                sum += x[p->transpose_a ? l * p->m + i : i * p->k + l] *
+                       y[p->transpose_b ? j * p->k + l : l * p->n + j];
+            if (!isfinite(sum)) z[(i - first_row) * step + j - first_column] = sum;
+        }
+}
+
+/* ---- typical errors ---------------------------------------------------------------------------- */
+
+/* sum_spread of the products of element (i, j): exactly where it was looked at, elsewhere by an estimate
+ * that knows the element's value and the norms of its lines, times the worst that was seen. Imitated sums of one
+ * element may be right by luck, so what they say of all elements together counts for each. */
+struct typical {
+    double *own; /* of all elements, or NULL: there are too many */
+    double quotient, repeated;
+};
+
+/* How many elements are looked at: a millisecond's worth of terms. */
+enum { MOST_LOOKED_AT = 4096, LEAST_LOOKED_AT = 64, TERMS_LOOKED_AT = 1 << 18 };
+
+static size_t looks(size_t k)
+{
+    size_t count = TERMS_LOOKED_AT / k;
+    return count > MOST_LOOKED_AT    ? MOST_LOOKED_AT
+           : count < LEAST_LOOKED_AT ? LEAST_LOOKED_AT
+                                     : count;
+}
+
+/* The estimate: the sum of squares of the products as if they were spread evenly. */
+static double estimated_spread(double k, double value, double norms)
+{
+    double squares = norms * norms / k;
+    return (sum_spread_of_any_order(k, value, squares) + squares) / 3;
+}
+
+static void look_at_products(struct typical *typical, struct tape *tape, const struct node *node,
+                             const struct node *a, const struct node *b, const struct matmul *p)
+{
+    size_t stride = (node->n - 1) / looks(p->k) + 1, size = p->m * p->n;
+    double *term = tape_allocate(tape, p->k, sizeof *term);
+    typical->own = stride == 1 ? tape_allocate(tape, node->n, sizeof *typical->own) : NULL;
+    double repeated = 0, looked_at = 0;
+    typical->quotient = 0;
+    for (size_t at = 0; at < node->n && !tape_failed(tape); at += stride) {
+        const double *x = a->value + a_element(p, a, at / size, at % size / p->n, 0);
+        const double *y = b->value + b_element(p, b, at / size, 0, at % p->n);
+        size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
+        double norm_x = 0, norm_y = 0;
+        for (size_t l = 0; l < p->k; l++) {
+            double u = x[l * step_x], v = y[l * step_y];
+            term[l] = u * v;
+            norm_x += u * u;
+            norm_y += v * v;
+        }
+        struct sum_spread parts = { 0, 0 };
+        if (isfinite(node->value[at])) parts = sum_spread_parts(term, p->k, true, !tape->wide);
+        double spread = fmax(parts.formula, parts.imitated);
+        if (parts.formula > 0) {
+            repeated += parts.imitated / parts.formula;
+            looked_at++;
+        }
+        double estimate =
+            estimated_spread((double)p->k, node->value[at], sqrt(norm_x) * sqrt(norm_y));
+        if (typical->own) typical->own[at] = spread;
+        if (spread > 0 && estimate > 0)
+            typical->quotient = fmax(typical->quotient, spread / estimate);
+    }
+    typical->repeated = looked_at > 0 ? fmax(repeated / looked_at, 1) : 1;
+}
+
+static double typical_error(const struct typical *typical, size_t at, double k, double value,
+                            double norms)
+{
+    double spread = typical->own ? typical->own[at] * typical->repeated
+                                 : estimated_spread(k, value, norms) * typical->quotient;
+    return isfinite(spread) ? sqrt(spread) : 0;
+}
+
+/* ---- norms ---------------------------------------------------------------------------------- */
+
+/* Elements from `at` on as they are stored: converted, or of an input tensor. */
+static struct factor factor_of(const struct node *x, size_t at, size_t lines, size_t length,
+                               bool down)
+{
+    struct factor f = { x->value, DT_F64, lines, down ? 1 : length, down ? lines : 1 };
+    if (!x->value) {
+        f.x = x->source->data;
+        f.dtype = x->source->dtype;
+    }
+    f.x = (const char *)f.x + at * dtype_info(f.dtype)->bytes;
+    return f;
+}
+
+/* The lines of one operand of all products: matrices of `lines` lines, one or as many as there are products, and
+ * their norms, one matrix after the other. */
+struct operand {
+    const struct node *node;
+    size_t matrices, lines, length;
+    bool down, exact;
+    double *norms, *error_norms; /* error_norms: NULL where the operand is exact */
+};
+
+static struct factor operand_lines(const struct operand *x, size_t product)
+{
+    size_t matrix = x->matrices == 1 ? 0 : product;
+    return factor_of(x->node, matrix * x->lines * x->length, x->lines, x->length, x->down);
+}
+
+static const double *norms_of_product(const struct operand *x, const double *norms, size_t product)
+{
+    return norms + (x->matrices == 1 ? 0 : product * x->lines);
+}
+
+enum { NORM_LINES = 512 };
+
+/* Lines of one matrix in parts: part `number` of `matrices` times lines_parts. */
+static size_t lines_parts(const struct operand *x) { return (x->lines - 1) / NORM_LINES + 1; }
+
+static struct status norms_part(void *context, size_t number, void *scratch)
+{
+    const struct operand *x = context;
+    size_t parts = lines_parts(x), matrix = number / parts, first = number % parts * NORM_LINES;
+    size_t count = x->lines - first < NORM_LINES ? x->lines - first : NORM_LINES;
+    struct factor all = operand_lines(x, matrix), some = factor_lines(&all, first, count);
+    (void)scratch;
+    factor_norms(x->norms + matrix * x->lines + first, &some, x->length);
+    return status_ok();
+}
+
+/* Norms of the bounds of a matrix, as line_norms; `scratch` has room for it. */
+static void take_error_norms(const struct operand *x, double *scratch)
+{
+    size_t size = x->lines * x->length;
+    for (size_t matrix = 0; x->error_norms && matrix < x->matrices; matrix++) {
+        for (size_t i = 0; i < size; i++) scratch[i] = node_error(x->node, matrix * size + i);
+        line_norms(x->error_norms + matrix * x->lines, scratch, x->lines, x->length, x->down);
+    }
+}
+
+/* Of the errors, and of the elements where they are not known. */
+static void take_norms(struct tape *tape, struct operand *x, bool known)
+{
+    if (!x->exact)
+        x->error_norms = tape_allocate(tape, x->matrices * x->lines, sizeof *x->error_norms);
+    struct arena_mark before = arena_mark(tape->arena);
+    double *scratch = x->exact ? NULL : tape_allocate(tape, x->lines * x->length, sizeof *scratch);
+    if (tape_failed(tape)) return;
+    take_error_norms(x, scratch);
+    arena_rewind(tape->arena, before);
+    if (known) return;
+    tape_parallel(tape, &(struct parallel){ .parts = x->matrices * lines_parts(x),
+                                            .part = norms_part,
+                                            .context = x });
+}
+
+/* ---- products ------------------------------------------------------------------------------- */
+
+/* All products and what becomes of them. What the bound of C_ij is made of: gamma |a_i| |b_j|, and from the operands'
+ * errors spread (|Ea_i| |b_j| + (|a_i| + |Ea_i|) |Eb_j|). */
+struct certified {
+    const struct matmul *p;
+    struct node *node;
+    struct operand a, b;
+    struct tiles tiles;
+    double gamma, spread, tiny;
+    struct certificate certificate;
+    bool recomputes, exact_products;
+    bool *finite;            /* are the operands of a product? */
+    const double *x, *y;     /* the operands as a whole, where some are not */
+    bool multiplies, bounds; /* what is done now */
+    bool typical;            /* the model of the root mean square: not gamma, but */
+    struct typical products;
+    double unit;
+};
+
+/* Bounds of a row of products of exact operands: factor * |b_j|, 0 for values that are not finite.
+ * Returns how many are not certified at first sight. */
+VECTORIZED static size_t exact_row_bounds(double *restrict error, const double *restrict value,
+                                          const double *restrict column, double factor, double tiny,
+                                          const struct certificate *certificate, size_t n)
+{
+    double relative = certificate->relative, least = certificate->least;
+    size_t open = 0;
+    for (size_t j = 0; j < n; j++) {
+        double magnitude = fabs(value[j]), bound = factor * column[j] * (1 + 0x1p-50) + tiny;
+        bound = magnitude < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;
+        open += (bound > relative * magnitude) & (bound > least);
+        error[j] = bound;
+    }
+    return open;
+}
+
+/* Bounds of row i of a tile when an operand is inexact or in the model of typical errors. */
+static void carried_row_bounds(const struct certified *c, const struct tile *t, size_t i)
+{
+    const struct operand *a = &c->a, *b = &c->b;
+    size_t row = t->first_row + i, at = (t->product * c->p->m + row) * c->p->n + t->first_column;
+    double ra = norms_of_product(a, a->norms, t->product)[row];
+    double ea = a->exact ? 0 : norms_of_product(a, a->error_norms, t->product)[row];
+    const double *column = norms_of_product(b, b->norms, t->product) + t->first_column;
+    const double *column_error =
+        b->exact ? NULL : norms_of_product(b, b->error_norms, t->product) + t->first_column;
+    for (size_t j = 0; j < t->columns; j++) {
+        double value = c->node->value[at + j], bound = c->gamma * ra * column[j] + c->tiny;
+        if (c->typical)
+            bound = c->unit * typical_error(&c->products, at + j, (double)c->p->k, value,
+                                            ra * column[j]) +
+                    c->tiny;
+        if (ea > 0) bound += c->spread * ea * column[j];
+        if (column_error) bound += c->spread * (ra + ea) * column_error[j];
+        c->node->error[at + j] = tidy_bound(bound * (1 + 0x1p-40), value);
+    }
+}
+
+/* Bounds of a tile. Returns how many elements of a product of exact operands are not certified at first sight. */
+static size_t bound_tile(const struct certified *c, const struct tile *t)
+{
+    const double *rows = norms_of_product(&c->a, c->a.norms, t->product) + t->first_row;
+    const double *columns = norms_of_product(&c->b, c->b.norms, t->product) + t->first_column;
+    size_t open = 0;
+    for (size_t i = 0; i < t->rows; i++) {
+        size_t at = (t->product * c->p->m + t->first_row + i) * c->p->n + t->first_column;
+        if (c->a.exact && c->b.exact && !c->typical)
+            open += exact_row_bounds(c->node->error + at, c->node->value + at, columns,
+                                     c->gamma * rows[i] * (1 + 0x1p-40), c->tiny * 2,
+                                     &c->certificate, t->columns);
+        else carried_row_bounds(c, t, i);
+    }
+    return open;
+}
+
+/* ---- recomputing ---------------------------------------------------------------------------- */
+
+/* Columns that are bounded and recomputed together, while they are in a cache; and as many lines of a factor as are
+ * prepared at a time, of so many bytes. */
+enum { COLUMNS_AT_ONCE = 256, BYTES_AT_ONCE = 8 << 20, LEAST_LINES = 32 };
+
+static size_t lines_at_once(const struct certified *c, size_t lines)
+{
+    size_t bytes = c->p->k * (c->exact_products ? sizeof(float) : sizeof(double));
+    size_t most = BYTES_AT_ONCE / bytes < LEAST_LINES ? LEAST_LINES : BYTES_AT_ONCE / bytes;
+    return lines < most ? lines : most;
+}
+
+static size_t columns_at_once(const struct certified *c, size_t columns)
+{
+    return lines_at_once(c, columns < COLUMNS_AT_ONCE ? columns : COLUMNS_AT_ONCE);
+}
+
+static struct factor lines_of(const struct operand *x, size_t product, size_t first, size_t count)
+{
+    struct factor all = operand_lines(x, product);
+    return factor_lines(&all, first, count);
+}
+
+/* Prepared lines of the operands of a tile. */
+struct tile_lines {
+    struct dot_lines a, b;
+    double *wide, *scratch_a, *scratch_b;
+    size_t rows, first_row; /* of a; rows is 0 when there are none yet */
+};
+
+static struct tile_lines lines_open(const struct certified *c, const struct tile *t,
+                                    double *scratch)
+{
+    struct factor a = lines_of(&c->a, t->product, t->first_row, lines_at_once(c, t->rows));
+    double *scratch_a = scratch + 2 * c->p->k;
+    return (struct tile_lines){
+        .wide = scratch,
+        .scratch_a = scratch_a,
+        .scratch_b = scratch_a + dot_lines_scratch(&a, c->p->k, c->exact_products),
+    };
+}
+
+static size_t recompute_scratch(const struct certified *c, const struct tile *t)
+{
+    struct factor a = lines_of(&c->a, 0, 0, lines_at_once(c, t->rows));
+    struct factor b = lines_of(&c->b, 0, 0, columns_at_once(c, t->columns));
+    return 2 * c->p->k + dot_lines_scratch(&a, c->p->k, c->exact_products) +
+           dot_lines_scratch(&b, c->p->k, c->exact_products);
+}
+
+/* What is open in some columns of a tile. */
+static void recompute_tile(const struct certified *c, const struct tile *t,
+                           struct tile_lines *lines)
+{
+    const size_t k = c->p->k, most = lines_at_once(c, t->rows);
+    struct factor b = lines_of(&c->b, t->product, t->first_column, t->columns);
+    lines->b = dot_lines_prepare(lines->scratch_b, &b, k, c->exact_products);
+    for (size_t i = 0; i < t->rows; i += most) {
+        size_t first = t->first_row + i, rows = t->rows - i < most ? t->rows - i : most;
+        size_t at = (t->product * c->p->m + first) * c->p->n + t->first_column;
+        struct factor a = lines_of(&c->a, t->product, first, rows);
+        if (lines->rows != rows || lines->first_row != first)
+            lines->a = dot_lines_prepare(lines->scratch_a, &a, k, c->exact_products);
+        lines->rows = rows;
+        lines->first_row = first;
+        const struct dot_matrix dots = {
+            c->node->value + at,  c->node->error + at, c->p->n, a, b, k,
+            c->certificate.dtype, c->exact_products
+        };
+        dots_recompute(&dots, &lines->a, &lines->b, lines->wide);
+    }
+}
+
+/* Bounds of a tile, and dot products in more precision of what they leave open. */
+static void certify_tile(const struct certified *c, const struct tile *t, double *scratch)
+{
+    struct tile_lines lines = lines_open(c, t, scratch);
+    size_t step = columns_at_once(c, t->columns);
+    for (size_t j = 0; j < t->columns; j += step) {
+        struct tile some = *t;
+        some.first_column += j;
+        some.columns = t->columns - j < step ? t->columns - j : step;
+        size_t open = bound_tile(c, &some);
+        if (open && c->recomputes && c->finite[t->product]) recompute_tile(c, &some, &lines);
+    }
+}
+
+/* ---- tiles ---------------------------------------------------------------------------------- */
+
+static struct panels panels_of(const struct certified *c, const struct tile *t)
+{
+    size_t at = (t->product * c->p->m + t->first_row) * c->p->n + t->first_column;
+    return (struct panels){ c->node->value + at, c->p->n,
+                            lines_of(&c->a, t->product, t->first_row, t->rows),
+                            lines_of(&c->b, t->product, t->first_column, t->columns), c->p->k };
+}
+
+/* By panels, and, with operands that are not finite, by definition. */
+static void multiply_tile(const struct certified *c, const struct tile *t, double *scratch)
+{
+    const struct matmul *p = c->p;
+    struct panels panels = panels_of(c, t);
+    panels_multiply(scratch, &panels);
+    if (c->finite[t->product]) return;
+    matmul_repair(panels.value, panels.step, c->x + a_element(p, c->a.node, t->product, 0, 0),
+                  c->y + b_element(p, c->b.node, t->product, 0, 0), p, t->first_row, t->rows,
+                  t->first_column, t->columns);
+}
+
+static struct status tiles_part(void *context, size_t number, void *scratch)
+{
+    const struct certified *c = context;
+    for (size_t i = 0; i < tiles_in(&c->tiles, number); i++) {
+        struct tile tile = tile_at(&c->tiles, number, i);
+        if (c->multiplies) multiply_tile(c, &tile, scratch);
+        if (c->bounds) certify_tile(c, &tile, scratch);
+    }
+    return status_ok();
+}
+
+/* Multiplying and recomputing use the same room, one after the other. */
+static void do_tiles(struct tape *tape, struct certified *c, bool multiplies, bool bounds)
+{
+    struct tile first = tile_at(&c->tiles, 0, 0);
+    struct panels panels = panels_of(c, &first);
+    size_t room = panels_scratch(&panels), more = recompute_scratch(c, &first);
+    if (bounds && more > room) room = more;
+    c->multiplies = multiplies;
+    c->bounds = bounds;
+    tape_parallel(tape, &(struct parallel){ .parts = c->tiles.parts,
+                                            .scratch_bytes = room * sizeof(double),
+                                            .part = tiles_part,
+                                            .context = c });
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+/* The dtype of an exact scalar, DT_NONE, is taken for float. */
+static struct certificate certificate_for(const struct node *node)
+{
+    return certificate_of(node->dtype == DT_NONE ? DT_F32 : node->dtype);
+}
+
+static struct certified certified_of(const struct tape *tape, struct node *node,
+                                     const struct node *a, const struct node *b,
+                                     const struct matmul *p)
+{
+    struct certified c = {
+        .p = p,
+        .node = node,
+        .a = { a, (size_t)a->shape[0], p->m, p->k, p->transpose_a, node_is_exact(a), p->norms,
+               NULL },
+        .b = { b, (size_t)b->shape[0], p->n, p->k, !p->transpose_b, node_is_exact(b),
+               p->norms + (size_t)a->shape[0] * p->m, NULL },
+        .tiles = tiles_of(p->batch, p->m, p->n, p->k),
+        .gamma = gamma_of(panels_roundings(p->k)) * (1 + 0x1p-20),
+        .spread = 1,
+        .tiny = (double)p->k * tape->tiny,
+        .certificate = certificate_for(node),
+        .exact_products = node_is_narrow(a) && node_is_narrow(b),
+        .typical = tape_is_typical(tape),
+        .unit = tape->unit,
+    };
+    if (tape_is_model(tape)) c.gamma = dot_growth(tape, p->k) * tape->unit;
+    if (c.typical) c.spread = 1 / sqrt((double)p->k);
+    /* No double certifies a float64. */
+    c.recomputes = !tape_is_model(tape) && dtype_info(c.certificate.dtype)->significand_bits <= 24;
+    return c;
+}
+
+static bool is_finite(const struct operand *x, const double *values, size_t product)
+{
+    size_t matrix = x->matrices == 1 ? 0 : product, size = x->lines * x->length;
+    if (all_finite(x->norms + matrix * x->lines, x->lines)) return true;
+    return values && all_finite(values + matrix * size, size);
+}
+
+/* Which products have finite operands. Where norms are not, the elements are read. */
+static void find_finite(struct tape *tape, struct certified *c, struct node *a, struct node *b)
+{
+    c->finite = tape_allocate(tape, c->p->batch, sizeof *c->finite);
+    if (tape_failed(tape)) return;
+    if (!all_finite(c->a.norms, c->a.matrices * c->a.lines) ||
+        !all_finite(c->b.norms, c->b.matrices * c->b.lines)) {
+        c->x = node_values(tape, a);
+        c->y = node_values(tape, b);
+        if (tape_failed(tape)) return;
+    }
+    for (size_t t = 0; t < c->p->batch; t++)
+        c->finite[t] = is_finite(&c->a, c->x, t) && is_finite(&c->b, c->y, t);
+}
+
+static bool is_alike(const void *a, const void *b)
+{
+    const struct matmul *p = a, *q = b;
+    return p->transpose_a == q->transpose_a && p->transpose_b == q->transpose_b &&
+           p->batch == q->batch && p->m == q->m && p->n == q->n && p->k == q->k;
+}
+
+/* The values and norms of a product that the reference or the other model has made. */
+static bool take_known(struct tape *tape, struct node *node, struct matmul *p)
+{
+    const struct node *known = known_values_find(tape, node, is_alike);
+    if (!known) return false;
+    node->value = known->value;
+    p->norms = ((const struct matmul *)known->parameters)->norms;
+    return true;
+}
+
+static bool make_room(struct tape *tape, struct node *node, const struct node *a,
+                      const struct node *b, struct matmul *p)
+{
+    size_t lines = (size_t)a->shape[0] * p->m + (size_t)b->shape[0] * p->n;
+    if (!node->value) node->value = tape_allocate(tape, node->n, sizeof *node->value);
+    p->norms = tape_allocate(tape, lines, sizeof *p->norms);
+    return !tape_failed(tape);
+}
+
+void matmul_certify(struct tape *tape, struct node *node, struct node *a, struct node *b,
+                    struct matmul *p)
+{
+    if (!node_is_exact(a) || !node_is_exact(b) || tape_is_typical(tape))
+        (void)node_values(tape, a), (void)node_values(tape, b);
+    bool known = tape_is_model(tape) && take_known(tape, node, p);
+    if (!known && !make_room(tape, node, a, b, p)) return;
+    if (!node_need_errors(tape, node)) return;
+    bool unread = !a->value || !b->value;
+    struct arena_mark before = arena_mark(tape->arena);
+    struct certified c = certified_of(tape, node, a, b, p);
+    take_norms(tape, &c.a, known);
+    take_norms(tape, &c.b, known);
+    if (!tape_failed(tape) && !known) find_finite(tape, &c, a, b);
+    if (tape_failed(tape)) return;
+    if (!known || !c.typical) do_tiles(tape, &c, !known, !c.typical);
+    if (c.typical) {
+        look_at_products(&c.products, tape, node, a, b, p);
+        do_tiles(tape, &c, false, true);
+    }
+    /* What had to be read stays. */
+    if (unread == (!a->value || !b->value)) arena_rewind(tape->arena, before);
+    known_values_enter(tape, node);
+}
+
+bool node_is_narrow(const struct node *x)
+{
+    return x->source && dtype_info(x->dtype)->significand_bits <= 24;
+}
+
+void matmul_recompute(struct tape *tape, double **scratch, const struct dot_matrix *c)
+{
+    if (!dots_open(c)) return;
+    size_t first = dot_lines_scratch(&c->a, c->k, c->exact_products),
+           second = dot_lines_scratch(&c->b, c->k, c->exact_products);
+    if (!*scratch) *scratch = tape_allocate(tape, first + second + 2 * c->k, sizeof **scratch);
+    if (!*scratch) return;
+    struct dot_lines a = dot_lines_prepare(*scratch, &c->a, c->k, c->exact_products);
+    struct dot_lines b = dot_lines_prepare(*scratch + first, &c->b, c->k, c->exact_products);
+    dots_recompute(c, &a, &b, *scratch + first + second);
+}

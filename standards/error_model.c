@@ -219,7 +219,9 @@ static bool measure_element(struct model_findings *out, struct error_statistics 
                   is_within(model, want, rest, got, a.reach);
     bool uncertain = within && !(fabs(error) < unit / 2) &&
                      rests_on_bound(model, want, rest, got, a.reach, i);
-    if (!within && !isfinite(error)) { /* an infinity or a NaN, or a number so far off that the difference overflows */
+    if (!within &&
+        !isfinite(
+            error)) { /* an infinity or a NaN, or a number so far off that the difference overflows */
         out->beyond++;
         if (!isfinite(got)) out->kinds++;
         note_beyond(out, i, want, got, INFINITY);

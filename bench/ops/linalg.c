@@ -409,23 +409,34 @@ static void lu_solve(struct call *call)
                       dtype_promote(x->dtype, b->dtype));
 }
 
-/* A tolerance that drops singular values leaves another inverse than the exact one. */
+/* Singular values that a tolerance drops leave another inverse than the exact one. */
+static void refuse_dropped(struct call *call, const struct node *x, const struct node *s,
+                           const char *name, double share, double least)
+{
+    size_t count = s->n ? (size_t)s->shape[1] : 1;
+    for (size_t b = 0; b < s->n; b += count) {
+        double limit = fmax(share * s->value[b], least) * (1 + dtype_ulp(x->dtype, 1));
+        if (!call_require(call, !(s->value[b + count - 1] <= limit),
+                          "%s drops singular values: not in the catalogue", name))
+            return;
+    }
+}
+
+/* Without a tolerance the larger extent times the spacing of numbers at 1 is one, but for pinverse, whose rcond is 1e-15. */
 static void refuse_truncation(struct call *call, const struct node *x, struct node *a)
 {
     static const char *const names[] = { "rcond", "rtol", "atol" };
+    const struct node *s = node_singular_values(call->tape, node_detach(call->tape, a));
+    bool given = false;
     for (int k = 0; k < 3 && !tape_failed(call->tape); k++) {
         if (call_is_none(call, names[k])) continue;
         double limit = call_real(call, names[k]);
-        const struct node *s = node_singular_values(call->tape, node_detach(call->tape, a));
-        if (tape_failed(call->tape) || !s->n) return;
-        size_t count = (size_t)s->shape[1];
-        for (size_t b = 0; b < s->n; b += count) {
-            double least = (k < 2 ? limit * s->value[b] : limit) * (1 + dtype_ulp(x->dtype, 1));
-            if (!call_require(call, !(s->value[b + count - 1] <= least),
-                              "%s drops singular values: not in the catalogue", names[k]))
-                return;
-        }
+        given = true;
+        refuse_dropped(call, x, s, names[k], k < 2 ? limit : 0, k < 2 ? 0 : limit);
     }
+    double extent = (double)(a->shape[1] > a->shape[2] ? a->shape[1] : a->shape[2]);
+    double share = call->op->detail ? 1e-15 : extent * dtype_ulp(x->dtype, 1);
+    if (!given && !tape_failed(call->tape)) refuse_dropped(call, x, s, "the tolerance", share, 0);
 }
 
 /* PyTorch's gradient of a Hermitian pinv is that of eigenvalues and eigenvectors, and is not symmetric. */
@@ -434,6 +445,35 @@ static void refuse_gradient(struct tape *tape, struct node *node, struct node *c
 {
     (void)node, (void)cotangent, (void)parameters;
     tape_fail(tape, STATUS_SKIP, "the gradient of pinv with hermitian is not in the catalogue");
+}
+
+/* The squared magnitudes of a node, without its gradient. */
+static struct node *squared_magnitudes(struct tape *tape, struct node *x)
+{
+    struct node *re = node_detach(tape, node_real_part(tape, x));
+    struct node *squares = node_multiply(tape, re, re);
+    if (!x->imaginary) return squares;
+    struct node *im = node_detach(tape, node_imaginary_part(tape, x));
+    return node_add(tape, squares, node_multiply(tape, im, im));
+}
+
+/* In a model: the inverse y of a as kernels form it from singular vectors, which are those of a + E with |E| <= p(n) u |a| in the
+ * norm (Golub and Van Loan, Matrix Computations, section 5.4.8): y E y is as large as the product of the norms of a row and a
+ * column of y. y itself otherwise. */
+static struct node *by_singular_values(struct tape *tape, struct node *y, struct node *a)
+{
+    if (!tape_is_model(tape) || tape_failed(tape)) return y;
+    double roundings = 8 * sqrt((double)(a->shape[1] + a->shape[2]));
+    struct node *squares = squared_magnitudes(tape, y);
+    struct node *rows = node_sum(tape, squares, 1u << 2, true);
+    struct node *columns = node_sum(tape, squares, 1u << 1, true);
+    struct node *whole = node_sum(tape, squared_magnitudes(tape, a), 1u << 1 | 1u << 2, true);
+    struct node *products =
+        node_multiply(tape, node_matmul(tape, rows, false, columns, false), whole);
+    struct node *size = node_apply(tape, "sqrt", products);
+    if (!y->imaginary) return node_model_error(tape, y, size, roundings);
+    return node_complex(tape, node_model_error(tape, node_real_part(tape, y), size, roundings),
+                        node_model_error(tape, node_imaginary_part(tape, y), size, roundings));
 }
 
 /* Moore-Penrose inverse of a matrix of full rank: (A^H A)^-1 A^H or A^H (A A^H)^-1. */
@@ -461,7 +501,7 @@ static void pseudo_inverse(struct call *call)
         struct node *square = node_matmul(tape, a, false, adjoint, false);
         y = node_matmul(tape, adjoint, false, node_inverse(tape, square), false);
     }
-    call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
+    call_return_typed(call, with_leading_of(tape, by_singular_values(tape, y, a), x), x->dtype);
 }
 
 static struct node *singular_values(struct call *call, struct node *x)
@@ -746,7 +786,8 @@ const struct op ops_linalg[] = {
     { "lu_unpack", TORCH, "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", lu_unpack, 0, 0, NULL },
     { "linalg.lu_solve", TORCH, "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False)", lu_solve, 0, 0, "LU" },
     { "lu_solve", TENSOR | TORCH, "(Tensor B, Tensor LU_data, Tensor pivots, *, bool left=True, bool adjoint=False)", lu_solve, 0, 0, "LU_data" },
-    { "pinverse|linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, Any rtol=None, Any atol=None)", pseudo_inverse, 0, 0, NULL },
+    { "linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, Any rtol=None, Any atol=None)", pseudo_inverse, 0, 0, NULL },
+    { "pinverse", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, Any rtol=None, Any atol=None)", pseudo_inverse, 0, 1, NULL },
     { "linalg.svdvals|svdvals", TORCH, "(Tensor input, *, str? driver=None)", svdvals, 0, 0, NULL },
     { "nuclear_norm", TORCH, "(Tensor input, bool keepdim=False)", nuclear_norm, 0, 0, NULL },
     { "linalg.matrix_rank|matrix_rank", TORCH, "(Tensor input, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None)", matrix_rank, OP_NO_GRADIENT, 0, NULL },

@@ -32,7 +32,8 @@ static struct status with_sizes(struct judged *out, const struct call_rows *rows
     if (!subject->sizes || rows->counts[0] || rows->counts[1]) return status_ok();
     const char *message = judged->cells[COLUMN_MESSAGE];
     out->cells[COLUMN_MESSAGE] = arena_format(rows->arena, "%s.%s%s", subject->sizes,
-                                              message && *message ? "\n" : "", message ? message : "");
+                                              message && *message ? "\n" : "",
+                                              message ? message : "");
     return out->cells[COLUMN_MESSAGE] ? status_ok() : status_no_memory(0);
 }
 

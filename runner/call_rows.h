@@ -34,7 +34,8 @@ struct row_subject {
     const struct api_case *c;
     const struct bench_precision *precision;
     const struct generate_notes *inputs;
-    const char *sizes; /* that it has instead of the recorded ones, said by the first row; or NULL */
+    const char
+        *sizes; /* that it has instead of the recorded ones, said by the first row; or NULL */
 };
 
 /* Begin: no rows, and the outcome empty. */

@@ -32,7 +32,8 @@ struct call {
     struct bench_precision precision;
     enum dtype autocast; /* that its arguments were cast to, or DT_NONE */
     struct generate_notes inputs;
-    const char *sizes; /* which it has instead of the recorded ones; NULL when none were asked for */
+    const char
+        *sizes; /* which it has instead of the recorded ones; NULL when none were asked for */
     struct bench *bench;
     struct device_result got;
     struct repeats repeats;

@@ -1,8 +1,8 @@
 /* Arguments from the last to the first, so that what is left keeps its place. */
 #include <string.h>
 
-#include "variation/leaves.h"
 #include "shrink/reductions.h"
+#include "variation/leaves.h"
 
 static struct status try_call(bool *accepted, bool *changed, struct search *search,
                               struct api_case *c)

@@ -1,7 +1,7 @@
 /* Sizes are tried from below: small calls cost little, and a failure that comes and goes with the
  * size (the tail of a tile) is found at its smallest. */
-#include "variation/axes.h"
 #include "shrink/reductions.h"
+#include "variation/axes.h"
 
 /* The best call with another size of the axis. *done: it fails too, and is the best one now. */
 static struct status try_side(bool *done, struct search *search, const struct axis *axis,

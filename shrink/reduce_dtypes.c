@@ -1,6 +1,6 @@
 /* One step for all tensors: mixtures of dtypes are no simpler. */
-#include "variation/leaves.h"
 #include "shrink/reductions.h"
+#include "variation/leaves.h"
 #include "variation/specimen.h"
 
 static bool is_other_float(const struct value *value)

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "variation/leaves.h"
 #include "shrink/reductions.h"
+#include "variation/leaves.h"
 
 /* Tries of one tensor at dropping elements, so that a large one does not take all calls. */
 enum { DROPS_MOST = 96 };

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/clock.h"
-#include "variation/specimen.h"
 #include "standards/element_limits.h"
+#include "variation/specimen.h"
 
 /* ---- what the device returned ----------------------------------------------------------- */
 

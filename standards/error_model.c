@@ -219,9 +219,11 @@ static bool measure_element(struct model_findings *out, struct error_statistics 
                   is_within(model, want, rest, got, a.reach);
     bool uncertain = within && !(fabs(error) < unit / 2) &&
                      rests_on_bound(model, want, rest, got, a.reach, i);
-    if (!within && !isfinite(got)) {
+    if (!within &&
+        !isfinite(
+            error)) { /* an infinity or a NaN, or a number so far off that the difference overflows */
         out->beyond++;
-        out->kinds++;
+        if (!isfinite(got)) out->kinds++;
         note_beyond(out, i, want, got, INFINITY);
         return uncertain;
     }

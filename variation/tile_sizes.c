@@ -14,9 +14,10 @@
 
 enum {
     AXES_MOST = 16,
-    LEAST_EXTENT = 4,         /* shorter axes are windows, pairs, channels of pictures */
+    LEAST_EXTENT = 4,           /* shorter axes are windows, pairs, channels of pictures */
     MOST_INPUT_BYTES = 1 << 23, /* beyond, a call is not varied: every probe evaluates it */
-    MOST_WORK = 1 << 24       /* product of all extents, which bounds the work of products and convolutions */
+    MOST_WORK =
+        1 << 24 /* product of all extents, which bounds the work of products and convolutions */
 };
 
 static const int tiles[] = { 256, 128, 64, 32, 16 };
@@ -139,8 +140,7 @@ static struct status vary(struct api_case *c, const char **note, struct arena *a
                           struct arena *scratch, const struct generate_options *options)
 {
     struct api_case drawn, varied;
-    struct varied v = { .scratch = scratch,
-                        .key = fill_key(options->seed, c->full_name, "sizes") };
+    struct varied v = { .scratch = scratch, .key = fill_key(options->seed, c->full_name, "sizes") };
     v.axes = arena_allocate_array(scratch, AXES_MOST, sizeof *v.axes);
     if (!v.axes) return status_no_memory(AXES_MOST * sizeof *v.axes);
     TRY(specimen_copy(&drawn, scratch, c));

@@ -89,11 +89,13 @@ enum { MOST_POINTS_WITHOUT_PRODUCT = 25 };
 static bool is_by_product(struct call *call, const struct node *a, const struct node *b)
 {
     if (!strcmp(call->op->name, "_euclidean_dist")) return true;
+    if (!strcmp(call->op->name, "_cdist_backward")) return false; /* the distances are given */
     const struct value *mode = call_value(call, "compute_mode");
     bool is_text = mode->kind == VALUE_STRING, is_number = mode->kind == VALUE_INT;
     if (is_text ? !strcmp(mode->string, "use_mm_for_euclid_dist") : is_number && mode->integer == 1)
         return true;
-    if (is_text ? !strncmp(mode->string, "donot", 5) : is_number && mode->integer == 2) return false;
+    if (is_text ? !strncmp(mode->string, "donot", 5) : is_number && mode->integer == 2)
+        return false;
     return a->shape[a->rank - 2] > MOST_POINTS_WITHOUT_PRODUCT ||
            b->shape[b->rank - 2] > MOST_POINTS_WITHOUT_PRODUCT;
 }

@@ -410,15 +410,45 @@ static void lu_solve(struct call *call)
                       dtype_promote(x->dtype, b->dtype));
 }
 
-/* rcond is rtol's older name. Without either limit, or with an atol of 0 alone, there is PyTorch's own. */
+/* rcond is rtol's older name. Without either limit, or with an atol of 0 alone, there is PyTorch's own: 1e-15 for pinverse, else the
+ * larger extent times the spacing of numbers at 1. */
 static struct rank_tolerance inverse_tolerance(struct call *call, const struct node *x)
 {
     const char *relative = call_is_none(call, "rtol") ? "rcond" : "rtol";
     struct rank_tolerance out = { 0 };
     if (!call_is_none(call, "atol")) out.absolute = call_real(call, "atol");
     if (!call_is_none(call, relative)) out.relative = call_real(call, relative);
-    else if (out.absolute == 0) out.relative = default_rank_tolerance(x);
+    else if (out.absolute == 0) out.relative = call->op->detail ? 1e-15 : default_rank_tolerance(x);
     return out;
+}
+
+/* The squared magnitudes of a node, without its gradient. */
+static struct node *squared_magnitudes(struct tape *tape, struct node *x)
+{
+    struct node *re = node_detach(tape, node_real_part(tape, x));
+    struct node *squares = node_multiply(tape, re, re);
+    if (!x->imaginary) return squares;
+    struct node *im = node_detach(tape, node_imaginary_part(tape, x));
+    return node_add(tape, squares, node_multiply(tape, im, im));
+}
+
+/* In a model: the inverse y of a as kernels form it from singular vectors, which are those of a + E with |E| <= p(n) u |a| in the
+ * norm (Golub and Van Loan, Matrix Computations, section 5.4.8): y E y is as large as the product of the norms of a row and a
+ * column of y. y itself otherwise. */
+static struct node *by_singular_values(struct tape *tape, struct node *y, struct node *a)
+{
+    if (!tape_is_model(tape) || tape_failed(tape)) return y;
+    double roundings = 8 * sqrt((double)(a->shape[1] + a->shape[2]));
+    struct node *squares = squared_magnitudes(tape, y);
+    struct node *rows = node_sum(tape, squares, 1u << 2, true);
+    struct node *columns = node_sum(tape, squares, 1u << 1, true);
+    struct node *whole = node_sum(tape, squared_magnitudes(tape, a), 1u << 1 | 1u << 2, true);
+    struct node *products =
+        node_multiply(tape, node_matmul(tape, rows, false, columns, false), whole);
+    struct node *size = node_apply(tape, "sqrt", products);
+    if (!y->imaginary) return node_model_error(tape, y, size, roundings);
+    return node_complex(tape, node_model_error(tape, node_real_part(tape, y), size, roundings),
+                        node_model_error(tape, node_imaginary_part(tape, y), size, roundings));
 }
 
 static void pseudo_inverse(struct call *call)
@@ -432,7 +462,7 @@ static void pseudo_inverse(struct call *call)
     if (tape_failed(tape)) return;
     const int64_t *ranks = call_ranks(call, a, inverse_tolerance(call, x), 1);
     struct node *y = pseudo_inverse_of_rank(tape, a, ranks, given);
-    call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
+    call_return_typed(call, with_leading_of(tape, by_singular_values(tape, y, a), x), x->dtype);
 }
 
 static struct node *singular_values(struct call *call, struct node *x)
@@ -696,7 +726,8 @@ const struct op ops_linalg[] = {
     { "lu_unpack", TORCH, "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", lu_unpack, 0, 0, NULL },
     { "linalg.lu_solve", TORCH, "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False)", lu_solve, 0, 0, "LU" },
     { "lu_solve", TENSOR | TORCH, "(Tensor B, Tensor LU_data, Tensor pivots, *, bool left=True, bool adjoint=False)", lu_solve, 0, 0, "LU_data" },
-    { "pinverse|linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, Any rtol=None, Any atol=None)", pseudo_inverse, 0, 0, NULL },
+    { "linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, Any rtol=None, Any atol=None)", pseudo_inverse, 0, 0, NULL },
+    { "pinverse", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, Any rtol=None, Any atol=None)", pseudo_inverse, 0, 1, NULL },
     { "linalg.svdvals|svdvals", TORCH, "(Tensor input, *, str? driver=None)", svdvals, 0, 0, NULL },
     { "nuclear_norm", TORCH, "(Tensor input, bool keepdim=False)", nuclear_norm, 0, 0, NULL },
     { "linalg.matrix_rank|matrix_rank", TORCH, "(Tensor input, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None)", matrix_rank, OP_NO_GRADIENT, 0, NULL },

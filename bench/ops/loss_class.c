@@ -293,7 +293,8 @@ static void multi_margin_loss(struct call *call)
     for (int64_t k = 0; k < columns; k++) class->integer[k] = k;
     struct node *z = node_add(
         tape, node_subtract(tape, node_scalar(tape, call_real(call, "margin")), own), matrix);
-    if (call_int(call, "p") == 1 && call_real(call, "margin") > 0) /* the target's own is the margin */
+    if (call_int(call, "p") == 1 &&
+        call_real(call, "margin") > 0) /* the target's own is the margin */
         z = node_model_choice(tape, z, z, zero);
     struct node *counts = node_and(tape, node_compare(tape, COMPARE_GT, z, zero),
                                    node_compare(tape, COMPARE_NE, class, y));
@@ -359,8 +360,8 @@ static void multilabel_margin_loss(struct call *call)
                                    node_gather(tape, x, 1, &count, maps[0], 0));
     z = node_offset(tape, z, 1);
     z = node_model_choice(tape, z, z, zero);
-    z = node_model_choice(tape, node_select(tape, node_compare(tape, COMPARE_GT, z, zero), z, zero), z,
-                          zero);
+    z = node_model_choice(tape, node_select(tape, node_compare(tape, COMPARE_GT, z, zero), z, zero),
+                          z, zero);
     struct node *loss = node_scatter_add(tape, z, 1, &rows, maps[2]);
     return_per_row(call, x, node_divide(tape, loss, node_scalar(tape, (double)columns)));
 }

@@ -108,8 +108,9 @@ struct node *node_model_line_error(struct tape *tape, struct node *y, struct nod
     for (size_t i = 0; i < y->n; i++) {
         size_t first = i - i % n;
         if (i == first)
-            error[i] = roundings * tape->unit *
-                       sqrt(mean_square(value + first, n) + mean_square(other ? other + first : NULL, n));
+            error[i] =
+                roundings * tape->unit *
+                sqrt(mean_square(value + first, n) + mean_square(other ? other + first : NULL, n));
         else error[i] = error[first];
     }
     for (size_t i = 0; i < y->n; i++)

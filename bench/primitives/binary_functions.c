@@ -206,7 +206,8 @@ static double passed_integers(double a, double ea, double b, double eb)
 {
     if (!(fabs(b) > eb)) return INFINITY;
     double q = a / b;
-    double reach = (ea + fabs(q) * eb) / (fabs(b) - eb) * (1 + 0x1p-40) + 2 * UNIT_ROUNDOFF * fabs(q);
+    double reach = (ea + fabs(q) * eb) / (fabs(b) - eb) * (1 + 0x1p-40) +
+                   2 * UNIT_ROUNDOFF * fabs(q);
     return fmin(q - floor(q), ceil(q) - q) > reach ? 0 : 2 * reach + 1;
 }
 

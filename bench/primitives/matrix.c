@@ -526,7 +526,9 @@ static int halvings_of(const double *a, size_t n, bool columns, double most)
     return norm > most && isfinite(norm) ? (int)ceil(log2(norm / most)) : 0;
 }
 
-enum { TAYLOR_TERMS = 18 }; /* leave 2^-72 at norm 1/2, and at 3.01 a share of 2^-27, which a model does not ask for */
+enum {
+    TAYLOR_TERMS = 18
+}; /* leave 2^-72 at norm 1/2, and at 3.01 a share of 2^-27, which a model does not ask for */
 
 /* The Taylor polynomial of A / 2^halvings. `scratch` has room for three matrices. */
 static void exponential_of_halved(double *out, const double *a, size_t n, int halvings,
@@ -572,8 +574,10 @@ static void squared_error(const struct tape *tape, double *error, const double *
 
 enum { POLYNOMIAL_PRODUCTS = 8 };
 
-/* A kernel halves A until its norm is at most 3.01, in double precision 1.09 (Bader, Blanes, Casas, Computing the matrix exponential with an optimized
- * Taylor polynomial approximation, 2019, degree 18; PyTorch), takes a polynomial, at most POLYNOMIAL_PRODUCTS products deep, and squares. W = exp(|A| / 2^s)
+/* A kernel halves A until its norm is at most 3.01, in double precision 1.09 (Bader, Blanes, Casas, Computing the matrix exponential
+ * with an optimized
+ * Taylor polynomial approximation, 2019, degree 18; PyTorch), takes a polynomial, at most POLYNOMIAL_PRODUCTS products deep, and
+ * squares. W = exp(|A| / 2^s)
  * bounds all that the polynomial adds up, so it is off by E = POLYNOMIAL_PRODUCTS (n + 1) u W, and by W F W for errors F of A / 2^s
  * (exp(A + F) - exp(A) = int exp(t A) F exp((1 - t) A) dt); then E goes through the squarings (Higham, Functions of Matrices, section
  * 10.3). Where a square overflows nothing is known. `scratch` has room for seven matrices. */
@@ -594,7 +598,8 @@ static void model_exponential(struct tape *tape, struct node *node, const struct
     exponential_of_halved(w, s, n, halvings, scratch);
     multiply_into(moved, w, f, n);
     multiply_into(f, moved, w, n);
-    double roundings = tape_is_typical(tape) ? 2 * sqrt((double)n) : POLYNOMIAL_PRODUCTS * (double)(n + 1);
+    double roundings = tape_is_typical(tape) ? 2 * sqrt((double)n)
+                                             : POLYNOMIAL_PRODUCTS * (double)(n + 1);
     for (size_t i = 0; i < size; i++)
         error[i] = tape_join(tape, roundings * tape->unit * w[i], f[i]);
     exponential_of_halved(s, x, n, halvings, scratch);

@@ -304,8 +304,8 @@ START_TEST(hard_sizes)
     write_many_calls(in(&w, "dump.json"), 12, 500);
     for (int n = 1; n <= 2; n++) {
         snprintf(pattern, sizeof pattern, "%d", n);
-        succeeded(run_program(&w, "-api_info", "dump.json", "-o", pattern, "-n", pattern, "--inputs",
-                              "hard-sizes", NULL));
+        succeeded(run_program(&w, "-api_info", "dump.json", "-o", pattern, "-n", pattern,
+                              "--inputs", "hard-sizes", NULL));
     }
     same_runs(&w, "1", "2");
     char *details = read_file(only_match(&w, "1/" DETAILS), NULL);
@@ -316,11 +316,11 @@ START_TEST(hard_sizes)
     free(evidence);
     const char *result = only_match(&w, "2/" RESULT);
     ck_assert_int_eq(truncate(result, 120), 0);
-    succeeded(run_program(&w, "-api_info", "dump.json", "--inputs", "hard-sizes", "-csv_path", result,
-                          NULL));
+    succeeded(run_program(&w, "-api_info", "dump.json", "--inputs", "hard-sizes", "-csv_path",
+                          result, NULL));
     same_runs(&w, "1", "2");
-    struct outcome o = run_program(&w, "-api_info", "dump.json", "--backend", "recorded", "--inputs",
-                                   "hard-sizes", NULL);
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "--backend", "recorded",
+                                   "--inputs", "hard-sizes", NULL);
     ck_assert_int_eq(o.status, 3);
     ck_assert_msg(strstr(o.err, "--inputs hard-sizes needs another backend") != NULL, "%s", o.err);
     outcome_free(&o);

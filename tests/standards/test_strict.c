@@ -37,6 +37,9 @@ START_TEST(overflow_is_judged_by_the_interval)
     ck_assert_int_eq(judge_pair(DT_F16, 65521, 65504, 0.5), VERDICT_ERROR);
     ck_assert_int_eq(judge_pair(DT_F16, 65521, 65504, 2), VERDICT_PASS);
     ck_assert_int_eq(judge_pair(DT_F32, 1e300, INFINITY, 0), VERDICT_PASS);
+    /* A difference that overflows is one. */
+    ck_assert_int_eq(judge_pair(DT_F64, 1.7e308, -1.7e308, 0), VERDICT_ERROR);
+    ck_assert_int_eq(judge_pair(DT_F64, 1.7e308, -1.7e308, 1e300), VERDICT_ERROR);
     /* The 8-bit formats may saturate. */
     ck_assert_int_eq(judge_pair(DT_F8E4M3, 1000, 448, 0), VERDICT_PASS);
     ck_assert_int_eq(judge_pair(DT_F8E4M3, 1000, NAN, 0), VERDICT_PASS);

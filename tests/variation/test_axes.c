@@ -1,10 +1,10 @@
 /* Extents that belong together, as the definition of each API says. */
 #include <check.h>
 
-#include "variation/axes.h"
-#include "variation/specimen.h"
 #include "support/cases.h"
 #include "support/suite.h"
+#include "variation/axes.h"
+#include "variation/specimen.h"
 
 static struct arena arena;
 

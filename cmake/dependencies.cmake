@@ -18,6 +18,10 @@ pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(DEFLATE IMPORTED_TARGET libdeflate)
 # Optional: without it graphs are written as .vis and .html only.
 pkg_check_modules(SQLITE IMPORTED_TARGET sqlite3)
+if(SQLITE_FOUND)
+  list(GET SQLITE_LINK_LIBRARIES 0 library)
+  late_library_name(SQLITE_SONAME ${library}) # graph/sqlite_library.h
+endif()
 # Optional: without it the server of the online pre-check has neither TLS nor MD5 checksums.
 find_package(OpenSSL 3.0)
 if(OPENSSL_FOUND)

@@ -678,13 +678,13 @@ struct status file_rename_only(const char *from, const char *to)
 
 struct status file_rename(const char *from, const char *to)
 {
-    char parent[PATH_LIMIT + 2];
+    char parent[PATH_LIMIT + 2], left[PATH_LIMIT + 2];
 
     TRY(file_rename_only(from, to));
     parent_of(parent, sizeof parent, to);
     TRY(file_sync_directory(parent));
-    parent_of(parent, sizeof parent, from);
-    return file_sync_directory(parent);
+    parent_of(left, sizeof left, from);
+    return strcmp(left, parent) ? file_sync_directory(left) : status_ok();
 }
 
 struct status file_remove(const char *path)

@@ -13,6 +13,7 @@
 #include "graph/communication.h"
 #include "graph/config_text.h"
 #include "graph/row_text.h"
+#include "graph/sqlite_library.h"
 
 #define NODE_TABLE                                                                                \
     "CREATE TABLE tb_nodes (id TEXT PRIMARY KEY, graph_id TEXT NOT NULL, node_order INTEGER NOT " \
@@ -118,6 +119,7 @@ bool database_available(void) { return true; }
 
 static struct status start(struct database *d)
 {
+    TRY(sqlite_library_load());
     if (sqlite3_open_v2(d->file.part, &d->sqlite, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         return failed(d, "open");
     TRY(run(d, begin));
@@ -131,9 +133,11 @@ static void close_database(struct database *d)
 {
     struct csv_buffer *texts[] = { &d->id,     &d->children,   &d->link,     &d->met,  &d->input,
                                    &d->output, &d->stack_text, &d->stack_id, &d->name, &d->parent };
-    (void)sqlite3_finalize(d->node);
-    (void)sqlite3_finalize(d->stack);
-    (void)sqlite3_close(d->sqlite);
+    if (d->sqlite) {
+        (void)sqlite3_finalize(d->node);
+        (void)sqlite3_finalize(d->stack);
+        (void)sqlite3_close(d->sqlite);
+    }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) csv_buffer_release(texts[i]);
     memory_release(d);
 }

@@ -179,7 +179,7 @@ static void fold_column_carefully(struct pass *pass, struct chunk *chunk, size_t
         for (size_t k = 0; k < LANES_PER_VECTOR; k++) {
             size_t place = row * PASS_LANES + column * LANES_PER_VECTOR + k;
             pass_fold_element(pass, chunk->start + place);
-            pass->chunk_relative[place] = 0;
+            pass->chunk_relative[place] = -INFINITY; /* above no threshold */
         }
     for (size_t row = 0; row < rows; row += 2)
         i_store(pass->chunk_ulp + keys_at(row, column), i_set(0));

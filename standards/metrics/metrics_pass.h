@@ -107,8 +107,8 @@ struct pass {
     struct pass_counts counts;
     struct peak peaks[MEASURES]; /* of compared elements; RELATIVE: of normal ones */
     double bound_ulp;
-    /* Of the current chunk, for the counts that are made after its loop; 0 for elements that are
-     * counted already. */
+    /* Of the current chunk, for the counts that are made after its loop; 0 and minus infinity for
+     * elements that are counted already. */
     alignas(64) uint32_t chunk_ulp[PASS_CHUNK]; /* keys of signed errors in ulp */
     alignas(64) double chunk_relative[PASS_CHUNK];
 };

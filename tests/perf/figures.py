@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 
@@ -157,6 +158,37 @@ def small_dumps(bench):
             ("one call", "one small call", bench.dump("calls", 1), 6, "")):
         (run,) = bench.runs(dump, (2,), 9)
         yield Figure(key, what, f"{1000 * run.seconds:.1f} ms", f"≤ {aim} ms", other, run.seconds / bench.yardstick("json"), JSON)
+
+
+def run_once(bench, dump, profile):
+    """One whole run on one thread: its processor seconds, which other work on the machine changes less than the time on the
+    clock, and its peak memory."""
+    with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
+        process = subprocess.Popen([bench.program, "run_ut", "-api_info", dump, "-o", folder, "-n", "1", "--profile", profile],
+                                   env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise NotMeasured(f"the run of {dump} failed")
+    return Run(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def strict(bench):
+    """What the error model costs: the profile `strict` over `doc`, in turns, the best of each."""
+    data = os.path.join(bench.root, "tests/data/dumps")
+    for name, dump, runs in (("m1", os.path.join(data, "m1/L1_statistics/dump.json"), 9),
+                             ("m2", os.path.join(data, "m2/L1_statistics/dump.json"), 9),
+                             ("m2_bf16", os.path.join(data, "m2_bf16/L1_statistics/dump.json"), 9),
+                             ("m3", os.path.join(data, "m3/L1_statistics/dump.json"), 9),
+                             ("m5a", os.path.join(data, "m5a/L1_statistics/dump.json"), 9),
+                             ("a GPT-2-like step", bench.dump("gpt2"), 2)):
+        if not os.path.exists(dump):
+            continue
+        turns = [[run_once(bench, dump, profile) for profile in ("doc", "strict")] for _ in range(runs)]
+        doc, model = (min((turn[k] for turn in turns), key=lambda run: run.seconds) for k in range(2))
+        yield Figure(f"strict {name}", f"--profile strict, {name}, 1 thread",
+                     f"{model.seconds:.3g} s of a core, {model.megabytes:.0f} MB; doc {doc.seconds:.3g} s, {doc.megabytes:.0f} MB",
+                     "≤ 1.5 × --profile doc", "", model.seconds / doc.seconds, "--profile doc")
 
 
 def many_calls(bench):
@@ -330,6 +362,7 @@ def metrics(bench):
 GROUPS = {
     "decoder": decoder,
     "small": small_dumps,
+    "strict": strict,
     "calls": many_calls,
     "three-way": three_way,
     "recorded": recorded,

@@ -9,6 +9,7 @@
 #include "bench/model_errors.h"
 #include "bench/model_pair.h"
 #include "bench/staged_values.h"
+#include "bench/step_name.h"
 
 struct staged_context {
     struct bench *bench;
@@ -67,13 +68,6 @@ struct steps {
     const char *names[MOST_STEPS];
     int count;
 };
-
-const char *step_name(const struct node *node)
-{
-    if (!node->primitive) return "a number";
-    bool function = !strncmp(node->primitive->name, "a function", 10);
-    return function ? *(const char *const *)node->parameters : node->primitive->name;
-}
 
 static void add_step(struct steps *steps, const char *name)
 {

@@ -9,7 +9,4 @@
  * that kernels compute in. */
 struct status staged_model_offer(struct reference *r, struct bench *bench, size_t i, bool gradient);
 
-/* What a step does: "softmax", "a sum"; functions are known by their own name, which their row begins with. */
-const char *step_name(const struct node *node);
-
 #endif

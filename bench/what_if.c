@@ -8,7 +8,7 @@
 #include "bench/binding.h"
 #include "bench/call/op.h"
 #include "bench/evaluation.h"
-#include "bench/staged_model.h"
+#include "bench/step_name.h"
 #include "core/checked.h"
 
 const struct schema *bench_schema(const struct bench *bench)

@@ -73,6 +73,17 @@ static double cauchy_quantile(double u, const double *p)
     return p[0] + p[1] * tan(M_PI * (u - 0.5));
 }
 
+/* mean, scale */
+static double laplace_cdf(double x, const double *p)
+{
+    double tail = 0.5 * exp(-fabs(x - p[0]) / p[1]);
+    return x < p[0] ? tail : 1 - tail;
+}
+static double laplace_quantile(double u, const double *p)
+{
+    return u < 0.5 ? p[0] + p[1] * log(2 * u) : p[0] - p[1] * log(2 * (1 - u));
+}
+
 /* Number of trials, from 1. */
 static double geometric_cdf(double x, const double *p)
 {
@@ -95,6 +106,7 @@ static const struct distribution
     log_normal  = { "a log-normal distribution",  log_normal_cdf,  NULL,            log_normal_quantile,  0,         INFINITY, false, false },
     exponential = { "an exponential distribution", exponential_cdf, NULL,           exponential_quantile, 0,         INFINITY, false, false },
     cauchy      = { "a Cauchy distribution",      cauchy_cdf,      NULL,            cauchy_quantile,      -INFINITY, INFINITY, false, false },
+    laplace     = { "a Laplace distribution",     laplace_cdf,     NULL,            laplace_quantile,     -INFINITY, INFINITY, false, false },
     geometric   = { "a geometric distribution",   geometric_cdf,   geometric_below, geometric_quantile,   1,         INFINITY, true, false };
 /* clang-format on */
 
@@ -151,6 +163,20 @@ static void factory(struct call *call)
     }
     if (dtype == DT_NONE) dtype = DT_F32;
     if (!tape_failed(call->tape)) random_return(call, distribution, parameters, dtype, rank, shape);
+}
+
+/* MindSpore's uniform (detail 0; whole numbers of an integral dtype) and laplace, of a shape and two numbers. */
+static void factory_of_two(struct call *call)
+{
+    static const char *const names[2][2] = { { "minval", "maxval" }, { "mean", "lambda_param" } };
+    int64_t shape[TENSOR_MAX_RANK];
+    int kind = (int)call->op->detail, rank = call_ints(call, "shape", shape, TENSOR_MAX_RANK);
+    double parameters[4] = { call_real(call, names[kind][0]), call_real(call, names[kind][1]) };
+    enum dtype dtype = kind ? DT_F32 : call_dtype(call, "dtype");
+    if (dtype == DT_NONE) dtype = DT_F32;
+    if (!call_require(call, kind == 0 || parameters[1] > 0, "a scale of %g", parameters[1])) return;
+    const struct distribution *law = kind ? &laplace : dtype_is_float(dtype) ? &uniform : &whole;
+    random_return(call, law, parameters, dtype, rank, shape);
 }
 
 /* random_: whole numbers in [from, to), by default all that the dtype holds exactly. */
@@ -688,6 +714,8 @@ const struct op ops_random[] = {
     { "npu_sim_exponential", NPU, "(Tensor input, float lambd=1, *, ...)", fill_in_place, OP_RANDOM | OP_NO_GRADIENT, 3, NULL },
     FILL("cauchy", ", float median=0, float sigma=1", 4),
     FILL("geometric", ", float p", 5),
+    { "uniform", MINDSPORE, "(int[] shape, float minval, float maxval, ScalarType? dtype)", factory_of_two, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
+    { "laplace", MINDSPORE, "(int[] shape, float mean, float lambda_param)", factory_of_two, OP_RANDOM | OP_NO_GRADIENT, 1, NULL },
     { "random", TENSOR, "(Tensor input, int? from=None, int? to=None, *, ...)", random_whole, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
     { "bernoulli", TENSOR | TORCH, "(Tensor input, Any p=None, *, ...)", bernoulli, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
     { "normal", TORCH, "(Tensor mean, Tensor std=1, int[]? size=None, *, ...)", normal, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },

@@ -77,6 +77,11 @@ static void draw_cauchy(struct drawing *d)
     for (size_t i = 0; i < d->n; i++)
         d->out[i] = 1 + 2 * d->off * numbers_normal(&d->numbers) / numbers_normal(&d->numbers);
 }
+static void draw_laplace(struct drawing *d) /* the difference of two exponential draws */
+{
+    for (size_t i = 0; i < d->n; i++)
+        d->out[i] = 1 + 2 * d->off * (log(1 - next(d)) - log(1 - next(d)));
+}
 static void draw_geometric(struct drawing *d)
 {
     for (size_t i = 0; i < d->n; i++)
@@ -255,6 +260,8 @@ static const struct law {
     { "Tensor.log_normal_(f32(%d), 0.5, 0.25)", draw_log_normal, 1.3, FEW, MANY, -1 },
     { "Tensor.exponential_(f32(%d), 2)", draw_exponential, 1.3, FEW, MANY, -1 },
     { "Tensor.cauchy_(f32(%d), 1, 2)", draw_cauchy, 1.5, FEW, MANY, NAN },
+    { "MindSpore.uniform([%d], -1, 2, None)", draw_uniform, 0.8, FEW, MANY, 2.5 },
+    { "MindSpore.laplace([%d], 1, 2)", draw_laplace, 1.3, FEW, MANY, NAN },
     { "Tensor.geometric_(f32(%d), 0.4)", draw_geometric, 1.3, FEW, MANY, 0 },
     { "Tensor.random_(i64(%d), 0, 9)", draw_integers, 1.3, FEW, MANY, 9 },
     { "Torch.randint(0, 9, [%d])", draw_integers, 1.3, FEW, MANY, -1 },

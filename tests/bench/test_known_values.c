@@ -1,0 +1,139 @@
+/* What a model takes from the evaluation before it, and sums that it reads where they lie. */
+#include "bench/tape/known_values.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/primitives/gather.h"
+#include "bench/primitives/matmul.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/view.h"
+#include "support/random_numbers.h"
+#include "support/suite.h"
+
+enum { SIDE = 6, N = SIDE * SIDE };
+
+static struct arena arena;
+static float first[N], second[N], changed[N];
+static struct tape reference, model;
+
+static void setup(void)
+{
+    state = 11;
+    for (size_t i = 0; i < N; i++) {
+        first[i] = (float)(uniform() - 0.5);
+        changed[i] = second[i] = (float)(uniform() - 0.5);
+    }
+    tape_open(&reference, &arena, BENCH_REFERENCE, false);
+    tape_open(&model, &arena, BENCH_MODEL_TYPICAL, false);
+    model.twin = &reference;
+}
+
+static void teardown(void) { arena_reset(&arena); }
+
+static struct node *leaf(struct tape *tape, float *data)
+{
+    static const int64_t shape[3] = { 1, SIDE, SIDE };
+    struct tensor *tensor = arena_allocate(&arena, sizeof *tensor);
+    tensor_wrap(tensor, data, DT_F32, 3, shape);
+    return node_leaf(tape, tensor, false);
+}
+
+static struct node *product(struct tape *tape, float *a, float *b, bool transpose_b)
+{
+    return node_matmul(tape, leaf(tape, a), false, leaf(tape, b), transpose_b);
+}
+
+/* The same product is found, also behind others; one with another bit in it, or transposed, is made. */
+START_TEST(products_are_known_by_their_bits)
+{
+    struct node *other = product(&reference, second, first, false);
+    struct node *known = product(&reference, first, second, false);
+    ck_assert_ptr_eq(product(&model, first, second, false)->value, known->value);
+
+    struct tape fresh;
+    tape_open(&fresh, &arena, BENCH_MODEL_WORST, false);
+    fresh.twin = &reference;
+    changed[7] = nextafterf(changed[7], 1);
+    struct node *made = product(&fresh, first, changed, false);
+    ck_assert(made->value != known->value && made->value != other->value);
+    ck_assert(made->value[1] != known->value[1]);
+    changed[7] = second[7];
+    ck_assert_ptr_eq(product(&fresh, first, changed, false)->value, known->value);
+
+    tape_open(&fresh, &arena, BENCH_MODEL_WORST, false);
+    fresh.twin = &reference;
+    struct node *transposed = product(&fresh, first, second, true);
+    ck_assert(transposed->value != known->value);
+    double wanted = 0;
+    for (size_t k = 0; k < SIDE; k++) wanted += (double)first[k] * second[SIDE + k];
+    ck_assert_double_eq_tol(transposed->value[1], wanted, 1e-15);
+    ck_assert(!tape_failed(&reference) && !tape_failed(&model) && !tape_failed(&fresh));
+}
+END_TEST
+
+static struct node *scattered(struct tape *tape, const int64_t *map)
+{
+    static const int64_t shape[2] = { 4, SIDE };
+    return node_scatter_add_rows(tape, leaf(tape, first), 2, shape, SIDE, map);
+}
+
+/* Scattered sums are known by where the rows go. */
+START_TEST(scattered_sums_are_known_by_their_map)
+{
+    static const int64_t map[SIDE] = { 0, 2, 2, 0, 1, 2 }, same[SIDE] = { 0, 2, 2, 0, 1, 2 },
+                         another[SIDE] = { 0, 2, 2, 0, 1, 1 };
+    struct node *known = scattered(&reference, map), *found = scattered(&model, same);
+    ck_assert_ptr_eq(found->value, known->value);
+    ck_assert(found->error[0] > 0 && found->error[SIDE] == 0 && found->error[3 * SIDE] == 0);
+    struct node *made = scattered(&model, another);
+    ck_assert(made->value != known->value);
+    ck_assert_double_eq(made->value[SIDE], (double)first[4 * SIDE] + first[5 * SIDE]);
+    ck_assert(!tape_failed(&model));
+}
+END_TEST
+
+/* A model sums over dimensions that lie apart as over the same lines moved to the end, bit for bit. */
+START_TEST(sums_in_place_are_those_of_a_copy)
+{
+    enum { A = 3, B = 21, C = 5, D = 4, ALL = A * B * C * D };
+    static const int64_t shape[4] = { A, B, C, D };
+    static float data[ALL];
+    static const int order[4] = { 1, 3, 0, 2 };
+    for (size_t i = 0; i < ALL; i++) data[i] = (float)(i % 7 ? uniform() - 0.5 : 0.1);
+    for (int k = 0; k < 2; k++)
+        for (int inexact = 0; inexact < 2; inexact++) {
+            struct tape tape;
+            struct tensor tensor;
+            tape_open(&tape, &arena, k ? BENCH_MODEL_TYPICAL : BENCH_MODEL_WORST, false);
+            tensor_wrap(&tensor, data, DT_F32, 4, shape);
+            struct node *x = node_leaf(&tape, &tensor, false);
+            x->relative = inexact ? 0x1p-23 : 0;
+            struct node *apart = node_sum(&tape, x, 1u << 0 | 1u << 2, false);
+            struct node *moved = node_sum(&tape, node_permute(&tape, x, order), 3u << 2, false);
+            ck_assert(!tape_failed(&tape));
+            ck_assert_uint_eq(apart->n, B * D);
+            ck_assert_mem_eq(apart->value, moved->value, apart->n * sizeof(double));
+            ck_assert_mem_eq(apart->error, moved->error, apart->n * sizeof(double));
+            double wanted = 0;
+            for (size_t a = 0; a < A; a++)
+                for (size_t c = 0; c < C; c++) wanted += data[((a * B + 2) * C + c) * D + 3];
+            ck_assert_double_eq_tol(apart->value[2 * D + 3], wanted, 1e-15);
+        }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("known_values");
+    TCase *tests = tcase_create("known_values");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, products_are_known_by_their_bits);
+    tcase_add_test(tests, scattered_sums_are_known_by_their_map);
+    tcase_add_test(tests, sums_in_place_are_those_of_a_copy);
+    suite_add_tcase(suite, tests);
+    int failed = suite_run(suite);
+    arena_release(&arena);
+    return failed;
+}

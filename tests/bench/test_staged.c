@@ -109,6 +109,18 @@ START_TEST(staged_kernels_are_computed)
 }
 END_TEST
 
+/* Products with 0 and 1 are exact in every kernel. */
+START_TEST(masks_round_nothing)
+{
+    struct reference *r = open_output("Torch.mul(f32(100), i64(100)[0..1])");
+    for (size_t i = 0; i < r->n; i++) ck_assert_double_eq(r->kernel_bound[i], 0);
+    size_t rounded = 0;
+    r = open_output("Torch.mul(f32(100), i64(100)[0..3])");
+    for (size_t i = 0; i < r->n; i++) rounded += r->kernel_bound[i] > 0;
+    ck_assert_uint_gt(rounded, 0);
+}
+END_TEST
+
 START_TEST(one_step_has_no_stages)
 {
     static const char *const calls[] = { "Torch.exp(bf16(50))", "Torch.add(bf16(50), bf16(50))",
@@ -156,6 +168,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, NULL, teardown);
     tcase_add_loop_test(tcase, staged_kernels_are_within, 0, sizeof kernels / sizeof *kernels);
     tcase_add_loop_test(tcase, staged_kernels_are_computed, 0, sizeof kernels / sizeof *kernels);
+    tcase_add_test(tcase, masks_round_nothing);
     tcase_add_test(tcase, one_step_has_no_stages);
     tcase_add_test(tcase, gradients_have_stages);
     suite_add_tcase(suite, tcase);

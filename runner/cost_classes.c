@@ -1,6 +1,7 @@
 /* The table, measured with `run_ut -n 1 --timings --no_diagnose` and the backend cpu on random calls of 64 to 8,000,000
  * elements, float32 and bfloat16, least of three runs, then scaled as a whole to seconds of one core of an x86-64
  * server with AVX2 (tests/perf/bench_cost.c, November 2026).
+ * Matrix functions of 16x16 to 100x100 (float32 and complex64): most of their time goes to balls, which have a budget.
  * The rows of boxes and of the families npu, npu_... are taken from the PyTorch operators that compute alike, not measured.
  * Within a class calls differ by a factor of two to three, with the data they get as well as by the row: what matters
  * is the sum over hundreds of calls, and the scale, which is calibrated (cluster/calibration.h). */
@@ -88,10 +89,12 @@ static const struct cost_class classes[] = {
     { "complex",      NULL,                                                                       5,    15,      0,  WORK_NONE,              0 },
     { "loss",         NULL,                                                                      10,    20,      0,  WORK_NONE,              0 },
     { "linalg",       "cross|linalg.cross|cov|corrcoef",                                         10,    20,      0,  WORK_NONE,              0 },
-    { "linalg",       "matrix_exp|linalg.matrix_exp",                                            50,    50,      0,  WORK_CUBE,            250 },
-    { "linalg",       NULL,                                                                      50,    50,      0,  WORK_CUBE,             20 },
-    { "factorization",NULL,                                                                      50,    50,      0,  WORK_CUBE,             20 },
-    { "packed_factors",NULL,                                                                      50,    50,      0,  WORK_CUBE,             20 },
+    { "linalg",       "matrix_exp|linalg.matrix_exp",                                         20000, 20000,      0,  WORK_CUBE,            250 },
+    { "linalg",       NULL,                                                                    1000,  1000,      0,  WORK_CUBE,              5 },
+    { "factorization","linalg.eig|linalg.eigvals",                                            15000, 15000,      0,  WORK_CUBE,            100 },
+    { "factorization",NULL,                                                                    2500,  2500,      0,  WORK_CUBE,             20 },
+    { "packed_factors","eig",                                                                 15000, 15000,      0,  WORK_CUBE,            100 },
+    { "packed_factors",NULL,                                                                   3000,  3000,      0,  WORK_CUBE,             30 },
     { "special",      "special.erfcx|special.ndtri|special.log_ndtr|special.i0e|special.i1e|special.zeta",   15000, 15000,      0,  WORK_NONE,              0 },
     { "special",      "special.bessel_j0|special.bessel_j1|special.bessel_y0|special.bessel_y1|special.airy_ai|special.modified_bessel_k0|special.modified_bessel_k1|special.scaled_modified_bessel_k0|special.scaled_modified_bessel_k1",      30000, 30000,      0,  WORK_NONE,              0 },
     { "special",      NULL,                                                                      50,    50,      0,  WORK_NONE,              0 },

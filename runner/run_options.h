@@ -43,8 +43,9 @@ struct run_options {
     const char *backend;                           /* NULL: what the framework's pre-check tests */
     const struct framework_backend *backend_found; /* what `backend` means, when somebody looked */
     int64_t seed;
-    int64_t runs;           /* of every call on the device; 0 is 1 */
-    const char *inputs;     /* "random", "hard", "hard-sizes"; "recorded" or NULL: as the dump has them */
+    int64_t runs; /* of every call on the device; 0 is 1 */
+    const char
+        *inputs; /* "random", "hard", "hard-sizes"; "recorded" or NULL: as the dump has them */
     uint64_t memory_bytes;  /* 0: 60 % of what is free */
     const char *profile;    /* NULL: the default one */
     const char *thresholds; /* a user's limits, or NULL */

@@ -2,8 +2,8 @@
 #ifndef PROBE_SHRINK_DIMENSIONS_H
 #define PROBE_SHRINK_DIMENSIONS_H
 
-#include "variation/axes.h"
 #include "shrink/search.h"
+#include "variation/axes.h"
 
 enum { DIMENSIONS_MOST = 32, DIMENSION_SAMPLES = 24 };
 

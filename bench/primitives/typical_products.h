@@ -5,7 +5,7 @@
 #ifndef PROBE_BENCH_PRIMITIVES_TYPICAL_PRODUCTS_H
 #define PROBE_BENCH_PRIMITIVES_TYPICAL_PRODUCTS_H
 
-#include "bench/primitives/certified_matmul.h"
+#include "bench/primitives/matmul_sizes.h"
 
 struct typical_products {
     double *own; /* squared spread of all elements, or NULL: there are too many */

@@ -116,9 +116,10 @@ START_TEST(core_families_are_covered)
                                         "interpolation",
                                         "attention",
                                         NULL };
-    static const char *const uncounted[] = { "of sparse tensors a dump records dtype and shape, no indices",
-                                             "of named dimensions a dump records no names",
-                                             "returns uninitialised memory", NULL };
+    static const char *const uncounted[] = {
+        "of sparse tensors a dump records dtype and shape, no indices",
+        "of named dimensions a dump records no names", "returns uninitialised memory", NULL
+    };
     struct workspace w = workspace_make();
     cJSON *array = listing(&w, NULL, NULL);
     const cJSON *item;

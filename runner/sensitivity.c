@@ -20,6 +20,8 @@ enum { COARSEST_BITS = 2 };
 
 struct subject {
     struct arena *arena;
+    struct arena *
+        judging; /* emptied after each verdict: models that one asks for stay with the reference, in `arena` */
     const struct api_case *c;
     struct profile *const *profiles;
     struct bench *bench;
@@ -37,10 +39,9 @@ static struct status judge_values(enum verdict verdicts[SENSITIVITY_PROFILES],
                                   const struct subject *s, const double *values)
 {
     struct tensor got;
-    const struct arena_mark before = arena_mark(s->arena);
     struct bench_precision precision = precision_of_case(s->c);
     struct wanted want = { .reference = s->want };
-    TRY(tensor_create(&got, s->arena, s->right->dtype, s->right->rank, s->right->shape));
+    TRY(tensor_create(&got, s->judging, s->right->dtype, s->right->rank, s->right->shape));
     dtype_from_double(got.data, got.dtype, values, s->n);
     const struct value value = { .kind = VALUE_TENSOR, .tensor.tensor = &got };
     for (int p = 0; p < SENSITIVITY_PROFILES; p++) {
@@ -51,11 +52,10 @@ static struct status judge_values(enum verdict verdicts[SENSITIVITY_PROFILES],
                                                    precision_forward(&precision, got.dtype),
                                                .input_dtype = precision.first_float,
                                                .precision = 14 };
-        TRY(judge_output(&judged, s->arena, &request, &want, &value));
+        TRY(judge_output(&judged, s->judging, &request, &want, &value));
         verdicts[p] = judged.verdict;
     }
-    /* Bounds of a model that was asked for stay with the reference. */
-    if (!s->want->staged_bound) arena_rewind(s->arena, before);
+    arena_reset(s->judging);
     return status_ok();
 }
 
@@ -179,15 +179,23 @@ static struct status read_right(struct subject *s)
     return judge_values(s->usual, s, s->x);
 }
 
+static struct status measure_all(struct sensitivity *out, struct subject *s)
+{
+    TRY(make_right(s));
+    TRY(read_right(s));
+    out->dtype = s->right->dtype;
+    for (int kind = 0; kind < INJECTIONS; kind++)
+        TRY(measure_kind(out->noticed[kind], s, (enum injection)kind));
+    return status_ok();
+}
+
 struct status sensitivity_measure(struct sensitivity *out, struct arena *arena,
                                   const struct api_case *c,
                                   struct profile *const profiles[SENSITIVITY_PROFILES])
 {
-    struct subject s = { .arena = arena, .c = c, .profiles = profiles };
-    TRY(make_right(&s));
-    TRY(read_right(&s));
-    out->dtype = s.right->dtype;
-    for (int kind = 0; kind < INJECTIONS; kind++)
-        TRY(measure_kind(out->noticed[kind], &s, (enum injection)kind));
-    return status_ok();
+    struct arena judging = { .limit_bytes = arena->limit_bytes };
+    struct subject s = { .arena = arena, .judging = &judging, .c = c, .profiles = profiles };
+    struct status status = measure_all(out, &s);
+    arena_release(&judging);
+    return status;
 }

@@ -194,10 +194,9 @@ static enum dtype complex_dtype(const struct node *x)
 }
 
 /* detail 1: with vectors. */
-static void general_eigen(struct call *call)
+void call_general_eigen(struct call *call, bool wanted)
 {
     struct node *x = call_tensor(call, "input"), *a = call_batch(call, "input"), *vectors;
-    bool wanted = call->op->detail;
     struct node *aim_values = device_complex(call, 0, 2, a->shape);
     struct node *aim_vectors = wanted ? device_complex(call, 1, 3, a->shape) : NULL;
     struct node *values =
@@ -206,6 +205,8 @@ static void general_eigen(struct call *call)
     call_return_typed(call, with_leading_of(call->tape, values, x), complex_dtype(x));
     if (wanted) call_return_typed(call, with_leading_of(call->tape, vectors, x), complex_dtype(x));
 }
+
+static void general_eigen(struct call *call) { call_general_eigen(call, call->op->detail); }
 
 /* ---- singular vectors -------------------------------------------------------------------------------- */
 
@@ -296,10 +297,10 @@ static struct node *solution_of_ranks(struct call *call, struct node *a, struct 
 }
 
 /* Solution, squared residuals, rank, singular values; which of the latter there are depends on LAPACK's driver. */
-static void lstsq(struct call *call)
+void call_least_squares(struct call *call, const char *name)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *right = call_tensor(call, "b");
+    struct node *x = call_tensor(call, "input"), *right = call_tensor(call, name);
     const char *driver = call_is_none(call, "driver") ? "gelsy" : call_string(call, "driver");
     struct node *a = call_batch(call, "input");
     if (tape_failed(tape)) return;
@@ -351,6 +352,8 @@ static void lstsq(struct call *call)
         call_return_real_batch(call, node_singular_values(tape, a), x);
     else call_return_empty(call, dtype_component(x->dtype));
 }
+
+static void lstsq(struct call *call) { call_least_squares(call, "b"); }
 
 enum { MOST_REFLECTIONS = 512 };
 

@@ -30,4 +30,9 @@ const double *call_device_square(struct call *call, size_t output, const struct 
 struct node *call_reflected(struct call *call, struct node *input, struct node *tau, struct node *c,
                             bool backwards);
 
+/* Return what torch.linalg.eig, or without `vectors` eigvals, makes of `input`; and what torch.linalg.lstsq makes of `input` and the
+ * argument of the other name, with its rcond and driver. */
+void call_general_eigen(struct call *call, bool vectors);
+void call_least_squares(struct call *call, const char *right);
+
 #endif

@@ -97,8 +97,7 @@ static struct node *solution(struct call *call, struct node *a, struct node *b)
     return node_reshape(tape, y, y->rank - 1, y->shape);
 }
 
-/* A X = B, or X A = B. */
-static void return_solution(struct call *call, struct node *a, struct node *b)
+void call_return_solution(struct call *call, struct node *a, struct node *b)
 {
     struct tape *tape = call->tape;
     struct node *x;
@@ -114,7 +113,7 @@ static void return_solution(struct call *call, struct node *a, struct node *b)
 static void solve(struct call *call)
 {
     struct node *a = call_tensor(call, "A");
-    return_solution(call, a, call_tensor(call, "B"));
+    call_return_solution(call, a, call_tensor(call, "B"));
     if (call->op->detail) return_info(call, a);
 }
 
@@ -253,7 +252,7 @@ static void determinant_and_factors(struct call *call)
 static void solution_and_factors(struct call *call)
 {
     struct node *a = call_tensor(call, "A");
-    return_solution(call, a, call_tensor(call, "B"));
+    call_return_solution(call, a, call_tensor(call, "B"));
     return_factors_used(call, "A");
     return_info(call, a);
 }

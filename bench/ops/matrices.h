@@ -19,4 +19,7 @@ struct node *adjoint_of(struct tape *tape, struct node *x);
 /* Ones on the diagonal of (1, rows, columns). */
 struct node *ones_on_diagonal(struct tape *tape, int64_t rows, int64_t columns);
 
+/* Return the solution of A X = B, or X A = B without `left`, an argument of the call. (bench/ops/linalg.c) */
+void call_return_solution(struct call *call, struct node *a, struct node *b);
+
 #endif

@@ -391,10 +391,36 @@ static void ldl_solve(struct call *call)
 
 /* ---- what PyTorch had before torch.linalg, until 1.12 ------------------------------------------------------- */
 
+static bool is_real(struct value *tensor, void *context)
+{
+    (void)context;
+    return !tensor->tensor.record || !dtype_is_complex(tensor->tensor.record->dtype);
+}
+
+/* msprobe leaves `linalg` out of names, and since 1.13 PyTorch has no other function of these. It is the older one only where two
+ * results were recorded, for eig real ones. */
+static bool is_older(const struct call *call)
+{
+    const struct value *outputs = &call->api_case->outputs;
+    if (outputs->list.count == 1 && value_is_sequence(&outputs->list.items[0]))
+        outputs = &outputs->list.items[0];
+    return outputs->list.count == 2;
+}
+
+static bool has_complex_results(const struct call *call)
+{
+    struct value outputs = call->api_case->outputs;
+    return !value_each_tensor(&outputs, is_real, NULL);
+}
+
 /* A^-1 B and the LU factors of A. */
 static void solve(struct call *call)
 {
     struct tape *tape = call->tape;
+    if (!is_older(call)) {
+        call_return_solution(call, call_tensor(call, "input"), call_tensor(call, "A"));
+        return;
+    }
     struct node *b = call_tensor(call, "input"), *x = call_tensor(call, "A"), *pivots;
     struct node *a = call_batch(call, "A"), *inverse = node_inverse(tape, a);
     call_return_typed(call, compose_matmul(tape, with_leading_of(tape, inverse, x), b), b->dtype);
@@ -407,6 +433,10 @@ static void solve(struct call *call)
 static void lstsq(struct call *call)
 {
     struct tape *tape = call->tape;
+    if (!is_older(call)) {
+        call_least_squares(call, "A");
+        return;
+    }
     struct node *b = call_batch(call, "input"), *a = call_batch(call, "A"), *tau;
     bool wide = a->shape[1] < a->shape[2];
     int64_t columns = b->shape[2];
@@ -498,6 +528,10 @@ static struct node *device_pairs(struct call *call, const struct node *a, struct
 static void eig(struct call *call)
 {
     struct tape *tape = call->tape;
+    if (!is_older(call) || has_complex_results(call)) {
+        call_general_eigen(call, true);
+        return;
+    }
     struct node *x = call_tensor(call, "input"), *a = call_batch(call, "input"), *aims, *vectors;
     if (!call_require(call, x->rank == 2 && !a->imaginary, "eig takes a real matrix") ||
         !call_require(call, a->shape[1] == a->shape[2], "a square matrix is needed"))
@@ -533,8 +567,8 @@ static void eig(struct call *call)
 
 /* clang-format off */
 const struct op ops_packed_factors[] = {
-    { "solve", TORCH | TENSOR, "(Tensor input, Tensor A)", solve, 0, 0, NULL },
-    { "lstsq", TORCH | TENSOR, "(Tensor input, Tensor A)", lstsq, OP_NO_GRADIENT, 0, NULL },
+    { "solve", TORCH | TENSOR, "(Tensor input, Tensor A, *, bool left=True)", solve, 0, 0, NULL },
+    { "lstsq", TORCH | TENSOR, "(Tensor input, Tensor A, float? rcond=None, *, str? driver=None)", lstsq, 0, 0, NULL },
     { "eig", TORCH | TENSOR, "(Tensor input, bool eigenvectors=False)", eig, 0, 0, NULL },
     { "geqrf", TORCH | TENSOR, "(Tensor input)", geqrf, OP_NO_GRADIENT, 0, NULL },
     { "linalg.ldl_factor", TORCH, "(Tensor input, *, bool hermitian=False)", ldl_factor, OP_NO_GRADIENT, 0, NULL },

@@ -319,15 +319,10 @@ static bool computes(const struct surface_name *name, bool runs)
                                         "no operator",
                                         "Python function",
                                         "named dimensions",
-                                        "sparse layouts" };
-    /* PyTorch from 1.13 on raises. */
-    static const char *const removed[] = { "eig", "lstsq", "solve" };
+                                        "sparse tensors" };
     if (runs) return true;
     for (size_t k = 0; k < sizeof none / sizeof *none; k++)
         if (name->reason && strstr(name->reason, none[k])) return false;
-    for (size_t k = 0; strcmp(name->group, "Aten") != 0 && k < sizeof removed / sizeof *removed;
-         k++)
-        if (!strcmp(name->name, removed[k])) return false;
     return true;
 }
 

@@ -86,4 +86,14 @@ for group in ("Torch", "Tensor"):
         a = g.normal(n, n)
         g.add(f"{group}.eig", a @ torch.diag(torch.arange(1.0, n + 1)) @ torch.linalg.inv(a), eigenvectors=True)
 
+# msprobe records torch.linalg's under the same names.
+g.resolve = lambda api: getattr(torch.linalg, api.split(".")[1])
+for group in ("Torch", "Tensor"):
+    for a in both(3, 3):
+        g.add(f"{group}.solve", a, g.normal(3, 2, dtype=a.dtype))
+    g.add(f"{group}.solve", g.normal(3, 3), g.normal(2, 3), left=False)
+    g.add(f"{group}.lstsq", g.normal(5, 3), g.normal(5, 2))
+    g.add(f"{group}.lstsq", g.normal(3, 3), g.normal(3, 1))
+    g.add(f"{group}.eig", g.normal(4, 4), grad=False)
+
 g.save()

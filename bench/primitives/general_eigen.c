@@ -457,7 +457,7 @@ static struct status decompose(struct spectrum *s, const struct eigen *eigen, co
     for (size_t i = 0; i < n; i++) {
         size_t j = order[i];
         complex_number *target = eigen->phase + (batch * n + i) * n;
-        double value_error, *error = s->rest; /* its first row is free now */
+        double value_error = INFINITY, *error = s->rest; /* its first row is free now */
         bool alone = regular && bound_pair(s, j, &value_error);
         for (size_t k = 0; k < n; k++)
             target[k] = aim_vectors ? part_of(aim_vectors, (batch * n + k) * n + i)

@@ -160,9 +160,8 @@ def small_dumps(bench):
         yield Figure(key, what, f"{1000 * run.seconds:.1f} ms", f"≤ {aim} ms", other, run.seconds / bench.yardstick("json"), JSON)
 
 
-def run_once(bench, dump, profile):
-    """One whole run on one thread: its processor seconds, which other work on the machine changes less than the time on the
-    clock, and its peak memory."""
+def processor_seconds(bench, dump, profile):
+    """Of one whole run on one thread: other work on the machine changes them less than the time on the clock."""
     with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
         process = subprocess.Popen([bench.program, "run_ut", "-api_info", dump, "-o", folder, "-n", "1", "--profile", profile],
                                    env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -170,7 +169,7 @@ def run_once(bench, dump, profile):
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise NotMeasured(f"the run of {dump} failed")
-    return Run(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    return used.ru_utime + used.ru_stime
 
 
 def strict(bench):
@@ -184,11 +183,11 @@ def strict(bench):
                              ("a GPT-2-like step", bench.dump("gpt2"), 2)):
         if not os.path.exists(dump):
             continue
-        turns = [[run_once(bench, dump, profile) for profile in ("doc", "strict")] for _ in range(runs)]
-        doc, model = (min((turn[k] for turn in turns), key=lambda run: run.seconds) for k in range(2))
+        turns = [[processor_seconds(bench, dump, profile) for profile in ("doc", "strict")] for _ in range(runs)]
+        doc, model = (min(turn[k] for turn in turns) for k in range(2))
         yield Figure(f"strict {name}", f"--profile strict, {name}, 1 thread",
-                     f"{model.seconds:.3g} s of a core, {model.megabytes:.0f} MB; doc {doc.seconds:.3g} s, {doc.megabytes:.0f} MB",
-                     "≤ 1.5 × --profile doc", "", model.seconds / doc.seconds, "--profile doc")
+                     f"{model:.3g} s of a core; doc {doc:.3g} s",
+                     "≤ 1.5 × --profile doc", "", model / doc, "--profile doc")
 
 
 def many_calls(bench):

@@ -21,7 +21,6 @@
 #include "bench/primitives/complex_embedding.h"
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/complex_parts.h"
-#include "bench/primitives/gather.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
 #include "bench/primitives/movement.h"
@@ -402,26 +401,6 @@ static void lu_enclose(struct enclosure *enclosure, void *ball, struct node *nod
     acb_mat_clear(a);
 }
 
-/* P^T X, X (batch, n, n): the rows exchanged back. */
-static struct node *exchanged_back(struct tape *tape, struct node *x, const size_t *pivot)
-{
-    size_t n = (size_t)x->shape[1], batches = (size_t)x->shape[0];
-    int64_t *map = tape_allocate(tape, x->n, sizeof *map),
-            *row = tape_allocate(tape, n, sizeof *row);
-    if (!map || !row) return x;
-    for (size_t b = 0; b < batches; b++) {
-        for (size_t i = 0; i < n; i++) row[i] = (int64_t)i;
-        for (size_t k = n; k-- > 0;) {
-            int64_t t = row[k];
-            row[k] = row[pivot[b * n + k]];
-            row[pivot[b * n + k]] = t;
-        }
-        for (size_t i = 0; i < n * n; i++)
-            map[b * n * n + i] = (int64_t)((b * n + (size_t)row[i / n]) * n + i % n);
-    }
-    return node_gather(tape, x, 3, x->shape, map, 0);
-}
-
 static struct node *adjoint(struct tape *tape, struct node *x)
 {
     return node_conjugate(tape, node_transpose(tape, x, 1, 2));
@@ -449,7 +428,7 @@ static void lu_backward(struct tape *tape, struct node *node, struct node *cotan
         node_matmul(tape, adjoint(tape, node_inverse(tape, lower)), false, inner, false);
     flow = node_matmul(tape, flow, false, adjoint(tape, node_inverse(tape, upper)), false);
     tape_accumulate(tape, node->inputs[0],
-                    node_stacked_parts(tape, exchanged_back(tape, flow, lu->pivot)));
+                    node_stacked_parts(tape, node_exchanged_back(tape, flow, lu->pivot)));
 }
 
 static const struct primitive block_primitive = { "factors by blocks", NULL, lu_enclose, NULL };

@@ -173,8 +173,7 @@ static struct node *identity(struct tape *tape, int64_t n)
     return eye;
 }
 
-/* P^T X: the rows exchanged back. */
-static struct node *exchanged_back(struct tape *tape, struct node *x, const size_t *pivot)
+struct node *node_exchanged_back(struct tape *tape, struct node *x, const size_t *pivot)
 {
     size_t n = (size_t)x->shape[1], m = (size_t)x->shape[2], batches = (size_t)x->shape[0];
     int64_t *map = tape_allocate(tape, x->n, sizeof *map),
@@ -208,7 +207,7 @@ static void lu_backward(struct tape *tape, struct node *node, struct node *cotan
                  node_triangle(tape, node_matmul(tape, du, false, upper, true), 1, 0));
     struct node *left = node_matmul(tape, node_inverse(tape, lower), true, inner, false);
     struct node *flow = node_matmul(tape, left, false, node_inverse(tape, upper), true);
-    tape_accumulate(tape, node->inputs[0], exchanged_back(tape, flow, lu->pivot));
+    tape_accumulate(tape, node->inputs[0], node_exchanged_back(tape, flow, lu->pivot));
 }
 
 static const struct primitive lu_primitive = { "an LU factorization", lu_backward, lu_enclose,

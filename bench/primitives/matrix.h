@@ -26,4 +26,7 @@ struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots);
  * last two dimensions, the rest zero. */
 struct node *node_triangle(struct tape *tape, struct node *a, int sign, int64_t offset);
 
+/* P^T X of X (batch, n, m): its rows exchanged back. pivot[b n + k] is the row, from 0, that row k was exchanged with. */
+struct node *node_exchanged_back(struct tape *tape, struct node *x, const size_t *pivot);
+
 #endif

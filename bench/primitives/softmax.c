@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "bench/arithmetic/rounding.h"
-#include "bench/arithmetic/sum_spread.h"
 #include "bench/arithmetic/vector_math.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
@@ -24,11 +23,13 @@
 #include "bench/primitives/other_forms.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/softmax_gradient.h"
+#include "bench/primitives/softmax_model.h"
 #include "bench/primitives/unary.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 #include "core/kernel_modes.h"
+#include "core/vectorize.h"
 
 /* What the lines along `dim` have in common: parameters of the node of S'. */
 struct exponentials {
@@ -82,15 +83,34 @@ static void others_enclose(struct enclosure *enclosure, void *ball, struct node 
 static const struct primitive others_primitive = { "a sum of exponentials", NULL, others_enclose,
                                                    NULL };
 
+enum { AT_ONCE = 16 };
+
+/* The largest of n elements, -infinity of none. Returns whether all are numbers: otherwise it is none of them. */
+VECTORIZED static bool largest_of(double *largest, const double *x, size_t n)
+{
+    double most[AT_ONCE];
+    size_t k = 0, others = 0;
+    for (size_t j = 0; j < AT_ONCE; j++) most[j] = -INFINITY;
+    for (size_t i = 0; i < n; i++) others += x[i] != x[i];
+    for (; k + AT_ONCE <= n; k += AT_ONCE)
+        for (size_t j = 0; j < AT_ONCE; j++) most[j] = x[k + j] > most[j] ? x[k + j] : most[j];
+    for (size_t j = 0; k < n; k++, j++) most[j] = x[k] > most[j] ? x[k] : most[j];
+    for (size_t j = 1; j < AT_ONCE; j++) most[0] = most[j] > most[0] ? most[j] : most[0];
+    *largest = most[0];
+    return !others;
+}
+
 static size_t top_of_line(const struct exponentials *l, const double *x, size_t line)
 {
-    size_t best = 0;
-    for (size_t k = 1; k < l->lines.extent; k++) {
-        double have = x[line_element(&l->lines, line, best)],
-               v = x[line_element(&l->lines, line, k)];
-        if (isnan(have)) break;
-        if (isnan(v) || v > have) best = k;
+    size_t best = 0, step = l->lines.step;
+    const double *v = x + line_element(&l->lines, line, 0);
+    double most;
+    if (step == 1 && largest_of(&most, v, l->lines.extent)) {
+        while (v[best] != most) best++;
+        return best;
     }
+    for (size_t k = 1; k < l->lines.extent && !isnan(v[best * step]); k++)
+        if (isnan(v[k * step]) || v[k * step] > v[best * step]) best = k;
     return best;
 }
 
@@ -135,20 +155,34 @@ static double sum_but(const struct tape *tape, double *e, size_t n, size_t top)
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((low[0] + low[1]) + (low[2] + low[3]));
 }
 
-/* S' of one line. `line` is room for one; with `out`, exp(x - m) of every element is kept there. */
-static double sum_of_others(struct tape *tape, double *out, double *room, struct exponentials *l,
+/* How far the elements of a line, `step` apart, are from m, those whose exponential is not 0. */
+VECTORIZED static double farthest(const double *x, size_t n, size_t step, double m)
+{
+    double far[AT_ONCE] = { 0 };
+    size_t whole = n / AT_ONCE * AT_ONCE;
+    for (size_t k = 0; k < whole; k += AT_ONCE)
+        for (size_t j = 0; j < AT_ONCE; j++) {
+            double d = m - x[(k + j) * step];
+            far[j] = d <= 746 && d > far[j] ? d : far[j];
+        }
+    for (size_t k = whole; k < n; k++) {
+        double d = m - x[k * step];
+        far[0] = d <= 746 && d > far[0] ? d : far[0];
+    }
+    for (size_t j = 1; j < AT_ONCE; j++) far[0] = far[j] > far[0] ? far[j] : far[0];
+    return far[0];
+}
+
+/* S' of one line. `e` is room for exp(x - m) of its elements; with `out`, they are kept there. */
+static double sum_of_others(struct tape *tape, double *out, double *e, struct exponentials *l,
                             const double *x, size_t line)
 {
     size_t first = line_element(&l->lines, line, 0);
-    double m = x[line_element(&l->lines, line, l->top[line])], least = 0;
-    double *e = out && l->lines.step == 1 ? out + first : room;
+    double m = x[line_element(&l->lines, line, l->top[line])];
 
     exponentiate(tape, e, x + first, l->lines.extent, l->lines.step, m);
-    for (size_t k = 0; k < l->lines.extent; k++) { /* spread: the least d with exp(d) > 0 */
-        double d = x[first + k * l->lines.step] - m;
-        if (d >= -746 && d < least) least = d;
-    }
-    if (-least > l->spread) l->spread = -least;
+    double far = farthest(x + first, l->lines.extent, l->lines.step, m);
+    if (far > l->spread) l->spread = far;
     for (size_t k = 0; out && l->lines.step > 1 && k < l->lines.extent; k++)
         out[first + k * l->lines.step] = e[k];
     return sum_but(tape, e, l->lines.extent, l->top[line]);
@@ -160,38 +194,6 @@ static double logarithm_roundings(const struct tape *tape)
     return 2 * kernel_modes_ulps(tape->modes, "log", 3.5);
 }
 
-/* Relative error of exp(d) in a kernel: the rounding of d, and a library function; typically a quarter. A kernel
- * that rounds between its steps rounds d and the exponential. */
-static double modelled_exponential(const struct tape *tape, double d)
-{
-    double size = fmin(fabs(d), 110), staged = tape->stage * (1 + size);
-    double own = 2 * kernel_modes_ulps(tape->modes, "exp", 3.5);
-    if (d == 0) return 0; /* exp(0) is 1 everywhere */
-    if (tape_is_typical(tape)) return tape->unit * (own + size) / 4 + staged / 2;
-    return tape->unit * (own + size) + staged;
-}
-
-/* Relative error of a kernel's sum over a line: the roundings of the sum, and the weighted mean of
- * its exponentials' errors. `term` is room for a line. */
-static double modelled_total(const struct tape *tape, double *term, const struct exponentials *l,
-                             const struct node *x, size_t line)
-{
-    double m = x->value[line_element(&l->lines, line, l->top[line])], sum = 0, weighted = 0;
-    for (size_t k = 0; k < l->lines.extent; k++) {
-        double d = x->value[line_element(&l->lines, line, k)] - m;
-        term[k] = scalar_exp(d);
-        if (!(term[k] > 0)) continue;
-        sum += term[k];
-        weighted += term[k] * modelled_exponential(tape, d);
-    }
-    if (!(sum > 0)) return 0;
-    double own = tape_sum_growth(tape, l->lines.extent);
-    if (weighted == 0 && sum_is_exact(term, l->lines.extent, tape->wide ? 53 : 24)) return 0;
-    if (tape_is_typical(tape) && isfinite(sum))
-        own = sqrt(sum_spread_of_inexact(term, l->lines.extent, false, !tape->wide)) / sum;
-    return weighted / sum + own * tape->unit;
-}
-
 static void set_bounds_of_sums(struct node *node, const struct exponentials *l)
 {
     for (size_t line = 0; line < node->n; line++) {
@@ -201,6 +203,38 @@ static void set_bounds_of_sums(struct node *node, const struct exponentials *l)
         node->error[line] = relative * node->value[line] + (double)l->lines.extent * 0x1p-1073;
         if (!(node->error[line] >= 0)) node->error[line] = INFINITY;
     }
+}
+
+static double largest_input(const struct exponentials *l, const struct node *x, size_t line)
+{
+    double largest = 0;
+    for (size_t k = 0; k < l->lines.extent; k++)
+        largest = fmax(largest, node_error(x, line_element(&l->lines, line, k)));
+    return largest;
+}
+
+/* S' of every line, and, in a model, what a kernel's sums are off by. */
+static void sum_all_lines(struct tape *tape, struct node *node, double *out, struct exponentials *l,
+                          const struct node *x)
+{
+    struct arena_mark before = arena_mark(tape->arena);
+    double *room = tape_allocate(tape, l->lines.extent, sizeof *room);
+    struct exponential_lines modelled = { 0 };
+    if (l->total) exponential_lines_open(&modelled, tape, l->lines.extent, node->n);
+    for (size_t line = 0; line < node->n && !tape_failed(tape); line++) {
+        size_t first = line_element(&l->lines, line, 0);
+        double *e = out && l->lines.step == 1 ? out + first : room;
+        l->top[line] = top_of_line(l, x->value, line);
+        node->value[line] = sum_of_others(tape, out, e, l, x->value, line);
+        if (!l->total) continue;
+        bool full = exponential_lines_add(&modelled, e, x->value + first, l->lines.step,
+                                          x->value[line_element(&l->lines, line, l->top[line])]);
+        if (full || line + 1 == node->n) {
+            size_t from = line + 1 - modelled.count;
+            exponential_lines_total(l->total + from, &modelled);
+        }
+    }
+    arena_rewind(tape->arena, before);
 }
 
 /* The node of S' (dim kept with extent 1), its lines in `parameters`. With `out`, the
@@ -217,20 +251,15 @@ static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, d
     struct node *node = node_new(tape, &others_primitive, x->dtype, x->rank, shape, 1, &x, l);
     node->tracked = false; /* the users pass the gradient on to x */
     l->top = tape_allocate(tape, node->n, sizeof *l->top);
-    double *room = tape_allocate(tape, l->lines.extent, sizeof *room);
     if (!node_is_exact(x)) l->input = tape_allocate(tape, node->n, sizeof *l->input);
     if (tape_is_model(tape)) l->total = tape_allocate(tape, node->n, sizeof *l->total);
     (void)node_need_errors(tape, node);
     if (tape_failed(tape)) return tape_failure(tape);
-    for (size_t line = 0; line < node->n; line++) {
-        l->top[line] = top_of_line(l, x->value, line);
-        node->value[line] = l->lines.extent ? sum_of_others(tape, out, room, l, x->value, line) : 0;
-        if (l->total) l->total[line] = l->lines.extent ? modelled_total(tape, room, l, x, line) : 0;
-        if (!l->input) continue;
-        l->input[line] = 0;
-        for (size_t k = 0; k < l->lines.extent; k++)
-            l->input[line] = fmax(l->input[line], node_error(x, line_element(&l->lines, line, k)));
-    }
+    for (size_t line = 0; l->input && line < node->n; line++)
+        l->input[line] = largest_input(l, x, line);
+    for (size_t line = 0; l->total && line < node->n; line++) l->total[line] = 0;
+    if (l->lines.extent) sum_all_lines(tape, node, out, l, x);
+    else memset(node->value, 0, node->n * sizeof *node->value);
     if (node->error) set_bounds_of_sums(node, l);
     model_stages(tape, node);
     return node;
@@ -278,6 +307,46 @@ static void softmax_backward(struct tape *tape, struct node *node, struct node *
 static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_enclose,
                                                     NULL };
 
+/* Bounds of a line, `step` apart: relative, with those of a kernel's exponentials of x - m in a model, and of inputs that
+ * move all by `shift`. */
+struct softmax_bounds {
+    const struct exponential_model *model; /* or NULL */
+    double m, relative, absolute, shift;
+};
+
+VECTORIZED static void bound_line(double *restrict error, const double *restrict value,
+                                  const double *restrict x, const struct softmax_bounds *b,
+                                  size_t n, size_t step)
+{
+    const struct exponential_model model = b->model ? *b->model : (struct exponential_model){ 0 };
+    const double relative = b->relative, absolute = b->absolute, shift = b->shift, m = b->m;
+    const bool open = shift == INFINITY;
+    for (size_t k = 0, at = 0; k < n; k++, at += step) {
+        double y = value[at], sum = relative + modelled_exponential(&model, x[at] - m);
+        double bound = open && y == 0 ? 1 : (sum + shift) * y + absolute;
+        error[at] = bound < 1 ? bound : 1; /* both lie between 0 and 1 */
+    }
+}
+
+static void bound_lines(const struct tape *tape, struct node *node, const struct node *x,
+                        size_t count, const struct exponentials *l)
+{
+    const struct exponential_model model = exponential_model_of(tape);
+    for (size_t line = 0; line < count; line++) {
+        size_t first = line_element(&l->lines, line, 0);
+        double e = l->input ? l->input[line] : 0;
+        const struct softmax_bounds bounds = {
+            .model = l->total ? &model : NULL,
+            .m = largest(l, x, line),
+            .relative = l->total ? l->total[line] + 3 * tape->unit : node->relative,
+            .absolute = node->absolute,
+            .shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY,
+        };
+        bound_line(node->error + first, node->value + first, x->value + first, &bounds,
+                   l->lines.extent, l->lines.step);
+    }
+}
+
 /* Softmax over lines whose sums are known, from the exponentials that `value` holds. */
 static void normalise(struct tape *tape, struct node *node, const struct node *x,
                       const struct node *sums, const struct exponentials *l)
@@ -297,20 +366,7 @@ static void normalise(struct tape *tape, struct node *node, const struct node *x
     node->relative = 2 * sum_error(l) + 8 * UNIT_ROUNDOFF;
     node->absolute = 4 * tape->tiny;
     if (!l->input && !l->total) return;
-    double relative = node->relative, absolute = node->absolute;
-    if (!node_need_errors(tape, node)) return;
-    for (size_t i = 0; i < node->n; i++) {
-        size_t line = line_of(&l->lines, i);
-        double e = l->input ? l->input[line] : 0;
-        if (l->total)
-            relative = l->total[line] + 3 * tape->unit +
-                       modelled_exponential(tape, x->value[i] - largest(l, x, line));
-        double shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY;
-        double bound = node->value[i] == 0 && shift == INFINITY
-                           ? 1
-                           : (relative + shift) * node->value[i] + absolute;
-        node->error[i] = fmin(bound, 1); /* both lie between 0 and 1 */
-    }
+    if (node_need_errors(tape, node)) bound_lines(tape, node, x, sums->n, l);
 }
 
 static struct node *softmax_over(struct tape *tape, struct node *x, struct node *sums)
@@ -510,34 +566,87 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
 
 /* ---- log_softmax at one class ----------------------------------------------------------------------- */
 
-/* c (softmax - [class is the target]), the gradient of -log_softmax_at. inputs: x, S', c;
- * parameters: the target node. For the largest element the difference is -S' / (1 + S'). */
-static double residual_value(double *bound, const struct tape *tape, const struct exponentials *l,
-                             const struct node *x, const struct node *sums, size_t line, size_t k,
-                             bool is_target)
+/* c (softmax - [class is the target]), the gradient of -log_softmax_at, of one line. inputs: x, S', c;
+ * parameters: the target node. */
+struct residual_line {
+    double m, total, others;                  /* the largest element, 1 + S', S' */
+    double of_sum, roundings, input, tiny;    /* relative bounds of softmax, and an absolute one */
+    struct exponential_model model;           /* and that of a kernel's exponential */
+    double factor, factor_error, unit, least; /* c; the roundoff, what underflow loses */
+};
+
+static struct residual_line residual_line_of(const struct tape *tape, const struct exponentials *l,
+                                             const struct node *x, const struct node *sums,
+                                             const struct node *c, size_t line)
 {
-    double m = largest(l, x, line), others = sums->value[line], total = 1 + others;
     double input = l->input ? l->input[line] : 0;
-    double relative = 2 * sum_error(l) + 8 * UNIT_ROUNDOFF +
-                      (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
-    double tiny = (double)l->lines.extent * 0x1p-1072, y;
-    if (!isfinite(m)) {
-        *bound = 0;
-        return NAN;
+    struct residual_line r = {
+        .m = largest(l, x, line),
+        .total = 1 + sums->value[line],
+        .others = sums->value[line],
+        .of_sum = 2 * sum_error(l) + 8 * UNIT_ROUNDOFF,
+        .input = input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY,
+        .tiny = (double)l->lines.extent * 0x1p-1072,
+        .factor = c->value[line],
+        .factor_error = node_error(c, line),
+        .unit = tape->unit,
+        .least = tape->tiny,
+    };
+    if (!l->total) return r;
+    r.model = exponential_model_of(tape);
+    r.of_sum = l->total[line];
+    r.roundings = 3 * tape->unit;
+    return r;
+}
+
+/* Relative error of exp(d) / total. */
+static inline double relative_of(const struct residual_line *r,
+                                 const struct exponential_model *model, double d)
+{
+    return r->of_sum + modelled_exponential(model, d) + r->roundings + r->input;
+}
+
+/* The bound of y = c v, from that of v. */
+static inline double bound_of_product(const struct residual_line *r, double v, double bound,
+                                      double y)
+{
+    double error = (fabs(v) + bound) * r->factor_error + fabs(r->factor) * bound +
+                   r->unit * fabs(y) + r->least;
+    return fabs(y) < INFINITY ? error * (1 + 0x1p-40) : 0;
+}
+
+/* Elements that are neither the largest nor of the target, from their exponentials. */
+VECTORIZED static void residuals_of_line(double *restrict value, double *restrict error,
+                                         const double *restrict e, const double *restrict x,
+                                         const struct residual_line *line, size_t n, size_t step)
+{
+    const struct residual_line r = *line;
+    const struct exponential_model model = r.model;
+    for (size_t k = 0, at = 0; k < n; k++, at += step) {
+        double p = e[k] / r.total, y = p * r.factor;
+        double bound = relative_of(&r, &model, x[at] - r.m) * p + r.tiny;
+        value[at] = y;
+        error[at] = bound_of_product(&r, p, bound, y);
     }
-    double d = x->value[line_element(&l->lines, line, k)] - m;
-    if (l->total) /* a kernel forms p - 1 by subtraction */
-        relative = l->total[line] + modelled_exponential(tape, d) + 3 * tape->unit +
-                   (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
-    if (k == l->top[line]) {
-        y = is_target ? -others / total : 1 / total;
-        *bound = relative * (l->total && is_target ? 1 / total + fabs(y) : fabs(y)) + tiny;
-        return y;
+}
+
+/* The largest element or that of the target: for the largest one the difference is -S' / (1 + S'). A kernel forms p - 1
+ * by subtraction. */
+static void special_residual(double *value, double *error, const struct residual_line *r, double x,
+                             bool is_largest, bool is_target)
+{
+    double d = x - r->m, relative = relative_of(r, &r->model, d), v, bound;
+    bool subtracts = r->roundings > 0 && is_target;
+    if (is_largest) {
+        v = is_target ? -r->others / r->total : 1 / r->total;
+        bound = relative * (subtracts ? 1 / r->total + fabs(v) : fabs(v)) + r->tiny;
+    } else {
+        double p = scalar_exp(d) / r->total;
+        v = is_target ? p - 1 : p;
+        bound = relative * p + (is_target ? r->unit : 0) + r->tiny;
     }
-    double p = scalar_exp(d) / total;
-    y = is_target ? p - 1 : p;
-    *bound = relative * p + (is_target ? tape->unit : 0) + tiny;
-    return y;
+    *value = v * r->factor;
+    *error = bound_of_product(r, v, bound, *value);
 }
 
 static void residual_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
@@ -605,6 +714,36 @@ static struct node *residual_of_stored(struct tape *tape, struct node *x, int di
                          node_reshape(tape, c, x->rank, shape));
 }
 
+/* Each element with its bound; arithmetics with bounds. */
+static void set_residuals(struct tape *tape, struct node *out, const struct node *x,
+                          const struct node *sums, const struct node *c, const struct node *target)
+{
+    const struct exponentials *l = sums->parameters;
+    const size_t n = l->lines.extent, step = l->lines.step;
+    double *e = tape_allocate(tape, n, sizeof *e);
+    if (!node_need_errors(tape, out) || !e) return;
+    for (size_t line = 0; line < sums->n && n; line++) {
+        const struct residual_line r = residual_line_of(tape, l, x, sums, c, line);
+        size_t first = line_element(&l->lines, line, 0), top = l->top[line],
+               class = (size_t)target->integer[line];
+        double *value = out->value + first, *error = out->error + first;
+        bool nothing = r.factor == 0 && r.factor_error == 0;
+        for (size_t k = 0; (nothing || !isfinite(r.m)) && k < n; k++) {
+            value[k * step] = nothing ? 0 : NAN;
+            error[k * step] = 0;
+        }
+        if (nothing || !isfinite(r.m)) continue;
+        const double *from = x->value + first;
+        exponentiate(tape, e, from, n, step, r.m);
+        residuals_of_line(value, error, e, from, &r, n, step);
+        special_residual(value + top * step, error + top * step, &r, from[top * step], true,
+                         top == class);
+        if (class != top && class < n)
+            special_residual(value + class * step, error + class * step, &r, from[class * step],
+                             false, true);
+    }
+}
+
 static void at_class_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     struct node *x = node->inputs[0], *sums = node->inputs[1];
@@ -625,22 +764,7 @@ static void at_class_backward(struct tape *tape, struct node *node, struct node 
         tape_accumulate(tape, x, out);
         return;
     }
-    (void)node_need_errors(tape, out);
-    for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
-        double factor = c->value[line], factor_error = node_error(c, line);
-        bool nothing = factor == 0 && factor_error == 0;
-        for (size_t k = 0; k < l->lines.extent; k++) {
-            size_t at = line_element(&l->lines, line, k);
-            double bound;
-            double r = residual_value(&bound, tape, l, x, sums, line, k,
-                                      target->integer[line] == (int64_t)k);
-            double y = nothing ? 0 : r * factor;
-            out->value[at] = y;
-            bound = (fabs(r) + bound) * factor_error + fabs(factor) * bound + tape->unit * fabs(y) +
-                    tape->tiny;
-            if (out->error) out->error[at] = !isfinite(y) || nothing ? 0 : bound * (1 + 0x1p-40);
-        }
-    }
+    set_residuals(tape, out, x, sums, c, target);
     tape_accumulate(tape, x, out);
 }
 

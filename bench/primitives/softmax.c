@@ -95,8 +95,8 @@ static size_t top_of_line(const struct exponentials *l, const double *x, size_t 
 }
 
 /* exp(x - m) of a line's elements, `stride` apart, into `out` (one after the other). */
-static void exponentiate(struct tape *tape, double *out, const double *x, size_t n, size_t stride,
-                         double m)
+static void exponentiate(const struct tape *tape, double *out, const double *x, size_t n,
+                         size_t stride, double m)
 {
     bool single = tape_is_single(tape);
     for (size_t k = 0; k < n; k++) {
@@ -135,9 +135,9 @@ static double sum_but(const struct tape *tape, double *e, size_t n, size_t top)
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((low[0] + low[1]) + (low[2] + low[3]));
 }
 
-/* S' of one line. `line` is room for one; with `out`, exp(x - m) of every element is kept there. */
-static double sum_of_others(struct tape *tape, double *out, double *room, struct exponentials *l,
-                            const double *x, size_t line)
+/* S' of one line, and its spread. `room` is for a line; with `out`, exp(x - m) of every element is kept there. */
+static double sum_of_others(const struct tape *tape, double *spread, double *out, double *room,
+                            const struct exponentials *l, const double *x, size_t line)
 {
     size_t first = line_element(&l->lines, line, 0);
     double m = x[line_element(&l->lines, line, l->top[line])], least = 0;
@@ -146,9 +146,9 @@ static double sum_of_others(struct tape *tape, double *out, double *room, struct
     exponentiate(tape, e, x + first, l->lines.extent, l->lines.step, m);
     for (size_t k = 0; k < l->lines.extent; k++) { /* spread: the least d with exp(d) > 0 */
         double d = x[first + k * l->lines.step] - m;
-        if (d >= -746 && d < least) least = d;
+        least = d >= -746 && d < least ? d : least;
     }
-    if (-least > l->spread) l->spread = -least;
+    *spread = -least;
     for (size_t k = 0; out && l->lines.step > 1 && k < l->lines.extent; k++)
         out[first + k * l->lines.step] = e[k];
     return sum_but(tape, e, l->lines.extent, l->top[line]);
@@ -203,6 +203,47 @@ static void set_bounds_of_sums(struct node *node, const struct exponentials *l)
     }
 }
 
+/* Work on the lines of x: the node that is made, with `sums` where those are known. */
+struct line_work {
+    struct tape *tape;
+    struct node *node;
+    const struct node *x, *sums;
+    const struct exponentials *l;
+    double *out, *spread; /* of sums_of_others */
+};
+
+/* In parts, each with room for a line. */
+static void do_lines(const struct line_work *work,
+                     void (*some)(void *context, size_t start, size_t count, void *scratch))
+{
+    const struct lines *lines = &work->l->lines;
+    tape_parallel_lines(
+        work->tape, &(struct parallel_lines){ lines->extent ? lines->count : 0, lines->extent,
+                                              lines->extent * sizeof(double), some, (void *)work });
+}
+
+static void some_sums_of_others(void *context, size_t start, size_t count, void *room)
+{
+    const struct line_work *w = context;
+    const struct exponentials *l = w->l;
+    for (size_t line = start; line < start + count; line++) {
+        l->top[line] = top_of_line(l, w->x->value, line);
+        w->node->value[line] =
+            sum_of_others(w->tape, &w->spread[line], w->out, room, l, w->x->value, line);
+        if (l->total) l->total[line] = modelled_total(w->tape, room, l, w->x, line);
+        if (!l->input) continue;
+        l->input[line] = 0;
+        for (size_t k = 0; k < l->lines.extent; k++)
+            l->input[line] =
+                fmax(l->input[line], node_error(w->x, line_element(&l->lines, line, k)));
+    }
+}
+
+static void clear_lines(double *x, size_t n)
+{
+    if (x) memset(x, 0, n * sizeof *x);
+}
+
 /* The node of S' (dim kept with extent 1), its lines in `parameters`. With `out`, the
  * exponentials of all elements. */
 static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, double *out)
@@ -217,20 +258,23 @@ static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, d
     struct node *node = node_new(tape, &others_primitive, x->dtype, x->rank, shape, 1, &x, l);
     node->tracked = false; /* the users pass the gradient on to x */
     l->top = tape_allocate(tape, node->n, sizeof *l->top);
-    double *room = tape_allocate(tape, l->lines.extent, sizeof *room);
     if (!node_is_exact(x)) l->input = tape_allocate(tape, node->n, sizeof *l->input);
     if (tape_is_model(tape)) l->total = tape_allocate(tape, node->n, sizeof *l->total);
     (void)node_need_errors(tape, node);
+    struct arena_mark before = arena_mark(tape->arena);
+    double *spread = tape_allocate(tape, node->n, sizeof *spread);
     if (tape_failed(tape)) return tape_failure(tape);
-    for (size_t line = 0; line < node->n; line++) {
-        l->top[line] = top_of_line(l, x->value, line);
-        node->value[line] = l->lines.extent ? sum_of_others(tape, out, room, l, x->value, line) : 0;
-        if (l->total) l->total[line] = l->lines.extent ? modelled_total(tape, room, l, x, line) : 0;
-        if (!l->input) continue;
-        l->input[line] = 0;
-        for (size_t k = 0; k < l->lines.extent; k++)
-            l->input[line] = fmax(l->input[line], node_error(x, line_element(&l->lines, line, k)));
+    if (!l->lines.extent) { /* nothing is in them */
+        memset(l->top, 0, node->n * sizeof *l->top);
+        clear_lines(node->value, node->n);
+        clear_lines(l->input, node->n);
+        clear_lines(l->total, node->n);
+        clear_lines(spread, node->n);
     }
+    do_lines(&(struct line_work){ tape, node, x, NULL, l, out, spread }, some_sums_of_others);
+    if (tape_failed(tape)) return tape_failure(tape);
+    for (size_t line = 0; line < node->n; line++) l->spread = fmax(l->spread, spread[line]);
+    arena_rewind(tape->arena, before);
     if (node->error) set_bounds_of_sums(node, l);
     model_stages(tape, node);
     return node;
@@ -278,38 +322,74 @@ static void softmax_backward(struct tape *tape, struct node *node, struct node *
 static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_enclose,
                                                     NULL };
 
+static void normalise_line(double *value, size_t n, size_t step, double total, double nan,
+                           bool single)
+{
+    if (single)
+        for (size_t k = 0; k < n; k++) value[k * step] = (float)(value[k * step] / total + nan);
+    else
+        for (size_t k = 0; k < n; k++) value[k * step] = value[k * step] / total + nan;
+}
+
+static void normalise_some(void *context, size_t start, size_t count, void *room)
+{
+    const struct line_work *w = context;
+    const struct exponentials *l = w->l;
+    (void)room;
+    for (size_t line = start; line < start + count; line++) {
+        double m = largest(l, w->x, line), total = tape_round(w->tape, 1 + w->sums->value[line]);
+        normalise_line(w->node->value + line_element(&l->lines, line, 0), l->lines.extent,
+                       l->lines.step, total, isfinite(m) ? 0 : NAN, tape_is_single(w->tape));
+    }
+}
+
+/* Bounds of what is not exact, or a kernel's. */
+static void bound_some(void *context, size_t start, size_t count, void *room)
+{
+    const struct line_work *w = context;
+    const struct exponentials *l = w->l;
+    struct node *node = w->node;
+    double relative = node->relative, absolute = node->absolute;
+    (void)room;
+    for (size_t line = start; line < start + count; line++) {
+        double e = l->input ? l->input[line] : 0, m = largest(l, w->x, line);
+        double shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY;
+        for (size_t k = 0, i = line_element(&l->lines, line, 0); k < l->lines.extent;
+             k++, i += l->lines.step) {
+            if (l->total)
+                relative = l->total[line] + 3 * w->tape->unit +
+                           modelled_exponential(w->tape, w->x->value[i] - m);
+            double bound = node->value[i] == 0 && shift == INFINITY
+                               ? 1
+                               : (relative + shift) * node->value[i] + absolute;
+            node->error[i] = fmin(bound, 1); /* both lie between 0 and 1 */
+        }
+    }
+}
+
 /* Softmax over lines whose sums are known, from the exponentials that `value` holds. */
 static void normalise(struct tape *tape, struct node *node, const struct node *x,
                       const struct node *sums, const struct exponentials *l)
 {
-    bool single = tape_is_single(tape);
-    for (size_t line = 0; line < sums->n; line++) {
-        double m = largest(l, x, line), total = tape_round(tape, 1 + sums->value[line]);
-        double *value = node->value + line_element(&l->lines, line, 0), nan = isfinite(m) ? 0 : NAN;
-        if (single)
-            for (size_t k = 0; k < l->lines.extent; k++)
-                value[k * l->lines.step] = (float)(value[k * l->lines.step] / total + nan);
-        else
-            for (size_t k = 0; k < l->lines.extent; k++)
-                value[k * l->lines.step] = value[k * l->lines.step] / total + nan;
-    }
+    const struct line_work work = { tape, node, x, sums, l, NULL, NULL };
+    do_lines(&work, normalise_some);
     if (!tape_is_reference(tape)) return;
     node->relative = 2 * sum_error(l) + 8 * UNIT_ROUNDOFF;
     node->absolute = 4 * tape->tiny;
     if (!l->input && !l->total) return;
-    double relative = node->relative, absolute = node->absolute;
-    if (!node_need_errors(tape, node)) return;
-    for (size_t i = 0; i < node->n; i++) {
-        size_t line = line_of(&l->lines, i);
-        double e = l->input ? l->input[line] : 0;
-        if (l->total)
-            relative = l->total[line] + 3 * tape->unit +
-                       modelled_exponential(tape, x->value[i] - largest(l, x, line));
-        double shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY;
-        double bound = node->value[i] == 0 && shift == INFINITY
-                           ? 1
-                           : (relative + shift) * node->value[i] + absolute;
-        node->error[i] = fmin(bound, 1); /* both lie between 0 and 1 */
+    if (node_need_errors(tape, node)) do_lines(&work, bound_some);
+}
+
+static void exponentiate_some(void *context, size_t start, size_t count, void *room)
+{
+    const struct line_work *w = context;
+    const struct lines *lines = &w->l->lines;
+    const double *e = room;
+    for (size_t line = start; line < start + count; line++) {
+        size_t first = line_element(lines, line, 0);
+        exponentiate(w->tape, room, w->x->value + first, lines->extent, lines->step,
+                     largest(w->l, w->x, line));
+        for (size_t k = 0; k < lines->extent; k++) w->node->value[first + k * lines->step] = e[k];
     }
 }
 
@@ -318,15 +398,8 @@ static struct node *softmax_over(struct tape *tape, struct node *x, struct node 
     const struct exponentials *l = sums->parameters;
     struct node *node = node_new(tape, &softmax_primitive, x->dtype, x->rank, x->shape, 2,
                                  (struct node *[]){ x, sums }, l);
-    double *room = tape_allocate(tape, l->lines.extent, sizeof *room);
     if (tape_failed(tape)) return tape_failure(tape);
-    for (size_t line = 0; line < sums->n && l->lines.extent; line++) {
-        size_t first = line_element(&l->lines, line, 0);
-        exponentiate(tape, room, x->value + first, l->lines.extent, l->lines.step,
-                     largest(l, x, line));
-        for (size_t k = 0; k < l->lines.extent; k++)
-            node->value[first + k * l->lines.step] = room[k];
-    }
+    do_lines(&(struct line_work){ tape, node, x, sums, l, NULL, NULL }, exponentiate_some);
     normalise(tape, node, x, sums, l);
     model_stages(tape, node);
     return node;
@@ -417,6 +490,24 @@ static void log_softmax_backward(struct tape *tape, struct node *node, struct no
 static const struct primitive log_softmax_primitive = { "log_softmax", log_softmax_backward,
                                                         log_softmax_enclose, NULL };
 
+static void some_log_softmax(void *context, size_t start, size_t count, void *room)
+{
+    const struct line_work *w = context;
+    const struct exponentials *l = w->l;
+    struct node *node = w->node;
+    (void)room;
+    for (size_t line = start; line < start + count; line++) {
+        double m = largest(l, w->x, line), log = log_total(w->tape, m, w->sums->value[line]);
+        for (size_t k = 0, at = line_element(&l->lines, line, 0); k < l->lines.extent;
+             k++, at += l->lines.step) {
+            double x = w->x->value[at];
+            node->value[at] = log_softmax_value(w->tape, x, m, log);
+            if (node->error)
+                node->error[at] = log_softmax_bound(w->tape, l, line, x - m, node->value[at]);
+        }
+    }
+}
+
 struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
 {
     x = node_to_real(tape, x);
@@ -433,16 +524,7 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
         node->absolute = (double)l->lines.extent * 0x1p-1072;
         if (l->input || l->total) (void)node_need_errors(tape, node);
     }
-    for (size_t line = 0; line < sums->n && !tape_failed(tape) && l->lines.extent; line++) {
-        double m = largest(l, x, line), log = log_total(tape, m, sums->value[line]);
-        for (size_t k = 0, at = line_element(&l->lines, line, 0); k < l->lines.extent;
-             k++, at += l->lines.step) {
-            node->value[at] = log_softmax_value(tape, x->value[at], m, log);
-            if (node->error)
-                node->error[at] =
-                    log_softmax_bound(tape, l, line, x->value[at] - m, node->value[at]);
-        }
-    }
+    do_lines(&(struct line_work){ tape, node, x, sums, l, NULL, NULL }, some_log_softmax);
     model_stages(tape, node);
     return node;
 }
@@ -560,32 +642,73 @@ static void residual_enclose(struct enclosure *enclosure, void *ball, struct nod
 static const struct primitive residual_primitive = { "a residual of softmax", NULL,
                                                      residual_enclose, NULL };
 
-/* Exact inputs: all elements have one relative bound, since for the target too the difference has
- * one: -S' / (1 + S') where it is the largest, else p - 1 with p <= 1/2. */
-static void uniform_residuals(struct tape *tape, struct node *out, const struct node *x,
-                              const struct node *sums, const struct node *c,
-                              const struct node *target)
+/* The gradient of log_softmax_at: x, S' and c with the target of each line. */
+struct residuals {
+    struct line_work lines;
+    const struct node *c, *target;
+};
+
+static void some_uniform_residuals(void *context, size_t start, size_t count, void *room)
 {
-    const struct exponentials *l = sums->parameters;
-    double *e = tape_allocate(tape, l->lines.extent, sizeof *e), relative = 0, most = 0;
-    for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
-        size_t first = line_element(&l->lines, line, 0), t = (size_t)target->integer[line];
-        double m = largest(l, x, line), factor = c->value[line];
-        double others = sums->value[line], total = tape_round(tape, 1 + others);
+    const struct residuals *r = context;
+    const struct tape *tape = r->lines.tape;
+    const struct exponentials *l = r->lines.l;
+    const struct node *x = r->lines.x;
+    double *e = room;
+    for (size_t line = start; line < start + count; line++) {
+        size_t first = line_element(&l->lines, line, 0), t = (size_t)r->target->integer[line];
+        double m = largest(l, x, line), factor = r->c->value[line];
+        double others = r->lines.sums->value[line], total = tape_round(tape, 1 + others);
         exponentiate(tape, e, x->value + first, l->lines.extent, l->lines.step, m);
         for (size_t k = 0; k < l->lines.extent; k++) e[k] = tape_round(tape, e[k] / total);
         e[t] = tape_is_single(tape) ? (float)(e[t] - 1)
                : t == l->top[line]  ? -others / total
                                     : e[t] - 1;
-        double nan = isfinite(m) ? 0 : NAN;
+        double nan = isfinite(m) ? 0 : NAN, *out = r->lines.node->value + first;
         for (size_t k = 0; k < l->lines.extent; k++)
-            out->value[first + k * l->lines.step] =
-                factor == 0 ? 0 : tape_round(tape, e[k] * factor) + nan;
-        if (factor != 0) relative = fmax(relative, node_error(c, line) / fabs(factor));
-        most = fmax(most, fabs(factor));
+            out[k * l->lines.step] = factor == 0 ? 0 : tape_round(tape, e[k] * factor) + nan;
+    }
+}
+
+/* Exact inputs: all elements have one relative bound, since for the target too the difference has
+ * one: -S' / (1 + S') where it is the largest, else p - 1 with p <= 1/2. */
+static void uniform_residuals(const struct residuals *r)
+{
+    const struct exponentials *l = r->lines.l;
+    struct node *out = r->lines.node;
+    double relative = 0, most = 0;
+    do_lines(&r->lines, some_uniform_residuals);
+    for (size_t line = 0; line < r->lines.sums->n; line++) {
+        double factor = fabs(r->c->value[line]);
+        if (factor != 0) relative = fmax(relative, node_error(r->c, line) / factor);
+        most = fmax(most, factor);
     }
     out->relative = (2 * sum_error(l) + 12 * UNIT_ROUNDOFF + relative) * (1 + 0x1p-20);
     out->absolute = (1 + most) * (double)(l->lines.extent + 2) * 0x1p-1070;
+}
+
+static void some_residuals(void *context, size_t start, size_t count, void *room)
+{
+    const struct residuals *r = context;
+    const struct tape *tape = r->lines.tape;
+    const struct exponentials *l = r->lines.l;
+    struct node *out = r->lines.node;
+    (void)room;
+    for (size_t line = start; line < start + count; line++) {
+        double factor = r->c->value[line], factor_error = node_error(r->c, line);
+        bool nothing = factor == 0 && factor_error == 0;
+        for (size_t k = 0; k < l->lines.extent; k++) {
+            size_t at = line_element(&l->lines, line, k);
+            double bound;
+            double v = residual_value(&bound, tape, l, r->lines.x, r->lines.sums, line, k,
+                                      r->target->integer[line] == (int64_t)k);
+            double y = nothing ? 0 : v * factor;
+            out->value[at] = y;
+            bound = (fabs(v) + bound) * factor_error + fabs(factor) * bound + tape->unit * fabs(y) +
+                    tape->tiny;
+            if (out->error) out->error[at] = !isfinite(y) || nothing ? 0 : bound * (1 + 0x1p-40);
+        }
+    }
 }
 
 /* The same of frameworks that keep log_softmax as a tensor: its exponentials less one at the class. */
@@ -620,26 +743,12 @@ static void at_class_backward(struct tape *tape, struct node *node, struct node 
     bool uniform = !l->input && !l->total;
     for (size_t line = 0; line < sums->n && !tape_failed(tape); line++)
         uniform = uniform && !(c->value[line] == 0 && node_error(c, line) > 0);
-    if (uniform) {
-        uniform_residuals(tape, out, x, sums, c, target);
-        tape_accumulate(tape, x, out);
-        return;
-    }
-    (void)node_need_errors(tape, out);
-    for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
-        double factor = c->value[line], factor_error = node_error(c, line);
-        bool nothing = factor == 0 && factor_error == 0;
-        for (size_t k = 0; k < l->lines.extent; k++) {
-            size_t at = line_element(&l->lines, line, k);
-            double bound;
-            double r = residual_value(&bound, tape, l, x, sums, line, k,
-                                      target->integer[line] == (int64_t)k);
-            double y = nothing ? 0 : r * factor;
-            out->value[at] = y;
-            bound = (fabs(r) + bound) * factor_error + fabs(factor) * bound + tape->unit * fabs(y) +
-                    tape->tiny;
-            if (out->error) out->error[at] = !isfinite(y) || nothing ? 0 : bound * (1 + 0x1p-40);
-        }
+    const struct residuals residuals = { { tape, out, x, sums, l, NULL, NULL }, c, target };
+    if (uniform && !tape_failed(tape)) {
+        uniform_residuals(&residuals);
+    } else {
+        (void)node_need_errors(tape, out);
+        do_lines(&residuals.lines, some_residuals);
     }
     tape_accumulate(tape, x, out);
 }

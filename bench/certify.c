@@ -3,6 +3,7 @@
 #include "bench/certify.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "bench/arithmetic/certificate.h"
@@ -112,18 +113,45 @@ VECTORIZED static void count_doubtful(size_t *inexact, size_t *doubtful,
     *doubtful = open;
 }
 
-/* Components that are not certified; *exact tells whether every bound is 0. */
-static size_t count_open(bool *exact, const struct certificate *c, const struct reference *r)
+/* What is open of a reference, counted in parts. */
+struct open_count {
+    const struct certificate *certificate;
+    const struct reference *reference;
+    atomic_size_t inexact, doubtful, open;
+};
+
+static void count_doubtful_some(void *context, size_t start, size_t count)
 {
-    size_t open = 0, doubtful = 0, inexact = 0;
+    struct open_count *o = context;
+    const struct reference *r = o->reference;
+    size_t inexact, doubtful;
+    count_doubtful(&inexact, &doubtful, o->certificate, r->error + start, r->hi + start, count);
+    atomic_fetch_add(&o->inexact, inexact);
+    atomic_fetch_add(&o->doubtful, doubtful);
+}
+
+static void count_open_some(void *context, size_t start, size_t count)
+{
+    struct open_count *o = context;
+    const struct reference *r = o->reference;
+    size_t open = 0;
+    for (size_t i = start; i < start + count; i++)
+        if (!certificate_passes_quickly(o->certificate, r->hi[i], reference_bound(r, i)))
+            open += !is_certified(o->certificate, r, i);
+    atomic_fetch_add(&o->open, open);
+}
+
+/* Components that are not certified; *exact tells whether every bound is 0. */
+static size_t count_open(bool *exact, const struct certificate *c, const struct reference *r,
+                         struct help *help)
+{
+    struct open_count o = { .certificate = c, .reference = r };
     /* The quick test over everything; most tensors need no more. */
-    if (r->error) count_doubtful(&inexact, &doubtful, c, r->error, r->hi, r->n);
-    *exact = r->error && !inexact;
-    if (r->error && !doubtful) return 0;
-    for (size_t i = 0; i < r->n; i++)
-        if (!certificate_passes_quickly(c, r->hi[i], reference_bound(r, i)))
-            open += !is_certified(c, r, i);
-    return open;
+    if (r->error) parallel_elements(help, r->n, count_doubtful_some, &o);
+    *exact = r->error && !o.inexact;
+    if (r->error && !o.doubtful) return 0;
+    parallel_elements(help, r->n, count_open_some, &o);
+    return o.open;
 }
 
 /* The listed components that are still not certified, moved to the front of the list. */
@@ -137,7 +165,7 @@ static size_t keep_open(const struct certificate *c, const struct reference *r, 
 }
 
 /* Find what is not certified, recompute it within the budget, and say what is left. */
-static struct status certify(struct reference *r, struct arena *arena)
+static struct status certify(struct reference *r, struct help *help, struct arena *arena)
 {
     struct certificate c = certificate_of(r->dtype);
     bool exact;
@@ -149,7 +177,7 @@ static struct status certify(struct reference *r, struct arena *arena)
         r->state = REFERENCE_CERTIFIED;
         if (r->relative <= c.relative && r->absolute <= c.least) return status_ok();
     }
-    size_t open = count_open(&exact, &c, r);
+    size_t open = count_open(&exact, &c, r, help);
     r->state = exact ? REFERENCE_EXACT : REFERENCE_CERTIFIED;
     if (!open) return status_ok();
     /* Nothing in double certifies float64: all of it needs a higher tier. */
@@ -241,25 +269,53 @@ VECTORIZED static void widen(struct widest *w, double relative, double least,
         }
 }
 
-/* Elements whose bounds are made when they are read: where all are certified their bounds need no array. */
-static bool take_stored(struct reference *r, const struct node *node)
+/* The widest of the elements from `start` on. */
+struct stored {
+    const struct node *node;
+    const struct certificate *certificate;
+    struct widest *part;
+};
+
+enum { PART = 1 << 16 };
+
+static struct status widen_part(void *context, size_t number, void *scratch)
 {
     enum { BLOCK = 512 };
-    double bounds[BLOCK], *values = node_stored_values(node), relative = 0, absolute = 0;
-    const struct certificate c = certificate_of(r->dtype);
+    const struct stored *s = context;
     struct widest w = { { 0 }, { 0 }, { 0 } };
-    if (!values) return false;
-    for (size_t start = 0; start < r->n; start += BLOCK) {
-        size_t count = r->n - start < BLOCK ? r->n - start : BLOCK;
+    double bounds[BLOCK];
+    size_t first = number * PART, end = s->node->n - first < PART ? s->node->n : first + PART;
+    (void)scratch;
+    for (size_t start = first; start < end; start += BLOCK) {
+        size_t count = end - start < BLOCK ? end - start : BLOCK;
         const double *error;
-        const double *value = node_bounded_block(&error, node, start, count, NULL, bounds);
-        widen(&w, c.relative, c.least, value, error, count);
+        const double *value = node_bounded_block(&error, s->node, start, count, NULL, bounds);
+        widen(&w, s->certificate->relative, s->certificate->least, value, error, count);
     }
-    for (int k = 0; k < LANES; k++) {
-        if (w.open[k]) return false;
-        relative = fmax(relative, w.relative[k]);
-        absolute = fmax(absolute, w.absolute[k]);
-    }
+    s->part[number] = w;
+    return status_ok();
+}
+
+/* Elements whose bounds are made when they are read: where all are certified their bounds need no array. */
+static bool take_stored(struct reference *r, struct tape *tape, const struct node *node)
+{
+    double *values = node_stored_values(node), relative = 0, absolute = 0;
+    const struct certificate c = certificate_of(r->dtype);
+    size_t parts = r->n ? (r->n - 1) / PART + 1 : 0;
+    if (!values) return false;
+    struct arena_mark before = arena_mark(tape->arena);
+    struct stored s = { node, &c, tape_allocate(tape, parts, sizeof *s.part) };
+    if (!s.part) return false;
+    tape_parallel(tape, &(struct parallel){ parts, 0, widen_part, &s });
+    unsigned open = 0;
+    for (size_t i = 0; i < parts; i++)
+        for (int k = 0; k < LANES; k++) {
+            open |= s.part[i].open[k];
+            relative = fmax(relative, s.part[i].relative[k]);
+            absolute = fmax(absolute, s.part[i].absolute[k]);
+        }
+    arena_rewind(tape->arena, before);
+    if (open) return false;
     r->hi = values;
     r->relative = fmin(relative * (1 + 0x1p-50), c.relative);
     r->absolute = absolute;
@@ -279,7 +335,7 @@ struct status reference_over(struct reference *out, struct tape *tape, struct no
         bool fresh = !complex_valued && node_is_unread(node);
         if (complex_valued) TRY(take_complex(&r, tape, node, arena));
         else if (fresh) TRY(take_deferred(&r, tape, node, arena));
-        else if (!take_stored(&r, node)) TRY(take_real(&r, tape, node));
+        else if (!take_stored(&r, tape, node)) TRY(take_real(&r, tape, node));
         struct refine_context *context = arena_allocate_zeroed(arena, 1, sizeof *context);
         if (!context) return status_no_memory(0);
         context->re = node;
@@ -289,7 +345,7 @@ struct status reference_over(struct reference *out, struct tape *tape, struct no
         r.refine_context = context;
         r.refine = refine;
     }
-    TRY(certify(&r, arena));
+    TRY(certify(&r, tape->help, arena));
     *out = r;
     return status_ok();
 }

@@ -250,3 +250,27 @@ void parallel_elements(struct help *help, size_t n,
         help, NULL,
         &(struct parallel){ n ? (n - 1) / ELEMENTS + 1 : 0, 0, elements_part, &elements });
 }
+
+/* ---- lines ------------------------------------------------------------------------------ */
+
+struct lines {
+    const struct parallel_lines *work;
+    size_t together; /* lines of a part */
+};
+
+static struct status lines_part(void *context, size_t number, void *scratch)
+{
+    const struct lines *l = context;
+    size_t start = number * l->together, left = l->work->count - start;
+    l->work->some(l->work->context, start, left < l->together ? left : l->together, scratch);
+    return status_ok();
+}
+
+struct status parallel_lines_run(struct help *help, struct arena *arena,
+                                 const struct parallel_lines *work)
+{
+    struct lines lines = { work, work->length < ELEMENTS ? ELEMENTS / (work->length + 1) + 1 : 1 };
+    size_t parts = work->count ? (work->count - 1) / lines.together + 1 : 0;
+    return parallel_run(help, arena,
+                        &(struct parallel){ parts, work->scratch_bytes, lines_part, &lines });
+}

@@ -76,8 +76,21 @@ struct parallel {
  */
 struct status parallel_run(struct help *help, struct arena *arena, const struct parallel *work);
 
-/* Elements 0 .. n - 1, some thousands in each part: `some` does `count` of them from `start` on. */
+/* Elements 0 .. n - 1, some thousands in each part: `some` does `count` of them from `start` on, a multiple of
+ * 4096. */
 void parallel_elements(struct help *help, size_t n,
                        void (*some)(void *context, size_t start, size_t count), void *context);
+
+/* Lines 0 .. count - 1 of `length` elements each, as many in each part as have some thousands. */
+struct parallel_lines {
+    size_t count, length;
+    size_t scratch_bytes; /* room for a part, as in struct parallel */
+    void (*some)(void *context, size_t start, size_t count, void *scratch);
+    void *context;
+};
+
+/* Do all lines; errors as parallel_run. */
+struct status parallel_lines_run(struct help *help, struct arena *arena,
+                                 const struct parallel_lines *work);
 
 #endif

@@ -292,9 +292,9 @@ static struct status judge_floating(struct row *row, struct reference *want,
         profile_select(request->profile, request->c->api, row->device, request->input_dtype);
     struct metrics_parameters parameters = parameters_of(row, selection.standard);
     bool refined;
-    metrics_compute(metrics, got, want, &parameters, METRICS_BEST);
+    metrics_compute(metrics, got, want, &parameters, METRICS_BEST, request->c->help);
     TRY(row_refine(row, want, got, &parameters, &refined));
-    if (refined) metrics_compute(metrics, got, want, &parameters, METRICS_BEST);
+    if (refined) metrics_compute(metrics, got, want, &parameters, METRICS_BEST, request->c->help);
     if (refined && metrics->bound_ulp <= 0x1p-10) want->state = REFERENCE_CERTIFIED;
     row->out->has_metrics = true;
     row->out->reference_state = want->state;

@@ -115,8 +115,8 @@ static size_t top_of_line(const struct exponentials *l, const double *x, size_t 
 }
 
 /* exp(x - m) of a line's elements, `stride` apart, into `out` (one after the other). */
-static void exponentiate(struct tape *tape, double *out, const double *x, size_t n, size_t stride,
-                         double m)
+static void exponentiate(const struct tape *tape, double *out, const double *x, size_t n,
+                         size_t stride, double m)
 {
     bool single = tape_is_single(tape);
     for (size_t k = 0; k < n; k++) {
@@ -173,16 +173,15 @@ VECTORIZED static double farthest(const double *x, size_t n, size_t step, double
     return far[0];
 }
 
-/* S' of one line. `e` is room for exp(x - m) of its elements; with `out`, they are kept there. */
-static double sum_of_others(struct tape *tape, double *out, double *e, struct exponentials *l,
-                            const double *x, size_t line)
+/* S' of one line, and its spread. `e` is room for exp(x - m) of its elements; with `out`, they are kept there. */
+static double sum_of_others(const struct tape *tape, double *spread, double *out, double *e,
+                            const struct exponentials *l, const double *x, size_t line)
 {
     size_t first = line_element(&l->lines, line, 0);
     double m = x[line_element(&l->lines, line, l->top[line])];
 
     exponentiate(tape, e, x + first, l->lines.extent, l->lines.step, m);
-    double far = farthest(x + first, l->lines.extent, l->lines.step, m);
-    if (far > l->spread) l->spread = far;
+    *spread = farthest(x + first, l->lines.extent, l->lines.step, m);
     for (size_t k = 0; out && l->lines.step > 1 && k < l->lines.extent; k++)
         out[first + k * l->lines.step] = e[k];
     return sum_but(tape, e, l->lines.extent, l->top[line]);
@@ -213,28 +212,67 @@ static double largest_input(const struct exponentials *l, const struct node *x, 
     return largest;
 }
 
-/* S' of every line, and, in a model, what a kernel's sums are off by. */
-static void sum_all_lines(struct tape *tape, struct node *node, double *out, struct exponentials *l,
-                          const struct node *x)
+/* Work on the lines of x: the node that is made, with `sums` where those are known. */
+struct line_work {
+    struct tape *tape;
+    struct node *node;
+    const struct node *x, *sums;
+    const struct exponentials *l;
+    double *out, *spread; /* of sums_of_others */
+};
+
+/* In parts, each with room for a line. */
+static void do_lines(const struct line_work *work,
+                     void (*some)(void *context, size_t start, size_t count, void *scratch))
 {
-    struct arena_mark before = arena_mark(tape->arena);
-    double *room = tape_allocate(tape, l->lines.extent, sizeof *room);
-    struct exponential_lines modelled = { 0 };
-    if (l->total) exponential_lines_open(&modelled, tape, l->lines.extent, node->n);
-    for (size_t line = 0; line < node->n && !tape_failed(tape); line++) {
-        size_t first = line_element(&l->lines, line, 0);
-        double *e = out && l->lines.step == 1 ? out + first : room;
-        l->top[line] = top_of_line(l, x->value, line);
-        node->value[line] = sum_of_others(tape, out, e, l, x->value, line);
-        if (!l->total) continue;
-        bool full = exponential_lines_add(&modelled, e, x->value + first, l->lines.step,
-                                          x->value[line_element(&l->lines, line, l->top[line])]);
-        if (full || line + 1 == node->n) {
-            size_t from = line + 1 - modelled.count;
-            exponential_lines_total(l->total + from, &modelled);
-        }
+    const struct lines *lines = &work->l->lines;
+    tape_parallel_lines(
+        work->tape, &(struct parallel_lines){ lines->extent ? lines->count : 0, lines->extent,
+                                              lines->extent * sizeof(double), some, (void *)work });
+}
+
+/* Where in memory exp(x - m) of a line goes: where it is kept, or into room for a line. */
+static double *exponentials_of(const struct line_work *w, size_t line, double *room)
+{
+    bool kept = w->out && w->l->lines.step == 1;
+    return kept ? w->out + line_element(&w->l->lines, line, 0) : room;
+}
+
+static void some_sums_of_others(void *context, size_t start, size_t count, void *room)
+{
+    const struct line_work *w = context;
+    const struct exponentials *l = w->l;
+    for (size_t line = start; line < start + count; line++) {
+        l->top[line] = top_of_line(l, w->x->value, line);
+        w->node->value[line] = sum_of_others(w->tape, &w->spread[line], w->out,
+                                             exponentials_of(w, line, room), l, w->x->value, line);
+        if (l->input) l->input[line] = largest_input(l, w->x, line);
     }
-    arena_rewind(tape->arena, before);
+}
+
+/* The same of a model, with what a kernel's sums are off by. */
+static void sum_modelled_lines(const struct line_work *w)
+{
+    const struct exponentials *l = w->l;
+    const double *x = w->x->value;
+    struct arena_mark before = arena_mark(w->tape->arena);
+    double *room = tape_allocate(w->tape, l->lines.extent, sizeof *room);
+    struct exponential_lines modelled;
+    exponential_lines_open(&modelled, w->tape, l->lines.extent, w->node->n);
+    for (size_t line = 0; line < w->node->n && !tape_failed(w->tape); line++) {
+        some_sums_of_others((void *)w, line, 1, room);
+        bool full = exponential_lines_add(&modelled, exponentials_of(w, line, room),
+                                          x + line_element(&l->lines, line, 0), l->lines.step,
+                                          x[line_element(&l->lines, line, l->top[line])]);
+        if (full || line + 1 == w->node->n)
+            exponential_lines_total(l->total + (line + 1 - modelled.count), &modelled);
+    }
+    arena_rewind(w->tape->arena, before);
+}
+
+static void clear_lines(double *x, size_t n)
+{
+    if (x) memset(x, 0, n * sizeof *x);
 }
 
 /* The node of S' (dim kept with extent 1), its lines in `parameters`. With `out`, the
@@ -254,12 +292,22 @@ static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, d
     if (!node_is_exact(x)) l->input = tape_allocate(tape, node->n, sizeof *l->input);
     if (tape_is_model(tape)) l->total = tape_allocate(tape, node->n, sizeof *l->total);
     (void)node_need_errors(tape, node);
+    struct arena_mark before = arena_mark(tape->arena);
+    double *spread = tape_allocate(tape, node->n, sizeof *spread);
     if (tape_failed(tape)) return tape_failure(tape);
-    for (size_t line = 0; l->input && line < node->n; line++)
-        l->input[line] = largest_input(l, x, line);
-    for (size_t line = 0; l->total && line < node->n; line++) l->total[line] = 0;
-    if (l->lines.extent) sum_all_lines(tape, node, out, l, x);
-    else memset(node->value, 0, node->n * sizeof *node->value);
+    if (!l->lines.extent) { /* nothing is in them */
+        memset(l->top, 0, node->n * sizeof *l->top);
+        clear_lines(node->value, node->n);
+        clear_lines(l->input, node->n);
+        clear_lines(l->total, node->n);
+        clear_lines(spread, node->n);
+    }
+    const struct line_work work = { tape, node, x, NULL, l, out, spread };
+    if (l->total && l->lines.extent) sum_modelled_lines(&work);
+    else do_lines(&work, some_sums_of_others);
+    if (tape_failed(tape)) return tape_failure(tape);
+    for (size_t line = 0; line < node->n; line++) l->spread = fmax(l->spread, spread[line]);
+    arena_rewind(tape->arena, before);
     if (node->error) set_bounds_of_sums(node, l);
     model_stages(tape, node);
     return node;
@@ -307,6 +355,27 @@ static void softmax_backward(struct tape *tape, struct node *node, struct node *
 static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_enclose,
                                                     NULL };
 
+static void normalise_line(double *value, size_t n, size_t step, double total, double nan,
+                           bool single)
+{
+    if (single)
+        for (size_t k = 0; k < n; k++) value[k * step] = (float)(value[k * step] / total + nan);
+    else
+        for (size_t k = 0; k < n; k++) value[k * step] = value[k * step] / total + nan;
+}
+
+static void normalise_some(void *context, size_t start, size_t count, void *room)
+{
+    const struct line_work *w = context;
+    const struct exponentials *l = w->l;
+    (void)room;
+    for (size_t line = start; line < start + count; line++) {
+        double m = largest(l, w->x, line), total = tape_round(w->tape, 1 + w->sums->value[line]);
+        normalise_line(w->node->value + line_element(&l->lines, line, 0), l->lines.extent,
+                       l->lines.step, total, isfinite(m) ? 0 : NAN, tape_is_single(w->tape));
+    }
+}
+
 /* Bounds of a line, `step` apart: relative, with those of a kernel's exponentials of x - m in a model, and of inputs that
  * move all by `shift`. */
 struct softmax_bounds {
@@ -328,21 +397,24 @@ VECTORIZED static void bound_line(double *restrict error, const double *restrict
     }
 }
 
-static void bound_lines(const struct tape *tape, struct node *node, const struct node *x,
-                        size_t count, const struct exponentials *l)
+/* Bounds of what is not exact, or a kernel's. */
+static void bound_some(void *context, size_t start, size_t count, void *room)
 {
-    const struct exponential_model model = exponential_model_of(tape);
-    for (size_t line = 0; line < count; line++) {
+    const struct line_work *w = context;
+    const struct exponentials *l = w->l;
+    const struct exponential_model model = exponential_model_of(w->tape);
+    (void)room;
+    for (size_t line = start; line < start + count; line++) {
         size_t first = line_element(&l->lines, line, 0);
         double e = l->input ? l->input[line] : 0;
         const struct softmax_bounds bounds = {
             .model = l->total ? &model : NULL,
-            .m = largest(l, x, line),
-            .relative = l->total ? l->total[line] + 3 * tape->unit : node->relative,
-            .absolute = node->absolute,
+            .m = largest(l, w->x, line),
+            .relative = l->total ? l->total[line] + 3 * w->tape->unit : w->node->relative,
+            .absolute = w->node->absolute,
             .shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY,
         };
-        bound_line(node->error + first, node->value + first, x->value + first, &bounds,
+        bound_line(w->node->error + first, w->node->value + first, w->x->value + first, &bounds,
                    l->lines.extent, l->lines.step);
     }
 }
@@ -351,22 +423,26 @@ static void bound_lines(const struct tape *tape, struct node *node, const struct
 static void normalise(struct tape *tape, struct node *node, const struct node *x,
                       const struct node *sums, const struct exponentials *l)
 {
-    bool single = tape_is_single(tape);
-    for (size_t line = 0; line < sums->n; line++) {
-        double m = largest(l, x, line), total = tape_round(tape, 1 + sums->value[line]);
-        double *value = node->value + line_element(&l->lines, line, 0), nan = isfinite(m) ? 0 : NAN;
-        if (single)
-            for (size_t k = 0; k < l->lines.extent; k++)
-                value[k * l->lines.step] = (float)(value[k * l->lines.step] / total + nan);
-        else
-            for (size_t k = 0; k < l->lines.extent; k++)
-                value[k * l->lines.step] = value[k * l->lines.step] / total + nan;
-    }
+    const struct line_work work = { tape, node, x, sums, l, NULL, NULL };
+    do_lines(&work, normalise_some);
     if (!tape_is_reference(tape)) return;
     node->relative = 2 * sum_error(l) + 8 * UNIT_ROUNDOFF;
     node->absolute = 4 * tape->tiny;
     if (!l->input && !l->total) return;
-    if (node_need_errors(tape, node)) bound_lines(tape, node, x, sums->n, l);
+    if (node_need_errors(tape, node)) do_lines(&work, bound_some);
+}
+
+static void exponentiate_some(void *context, size_t start, size_t count, void *room)
+{
+    const struct line_work *w = context;
+    const struct lines *lines = &w->l->lines;
+    const double *e = room;
+    for (size_t line = start; line < start + count; line++) {
+        size_t first = line_element(lines, line, 0);
+        exponentiate(w->tape, room, w->x->value + first, lines->extent, lines->step,
+                     largest(w->l, w->x, line));
+        for (size_t k = 0; k < lines->extent; k++) w->node->value[first + k * lines->step] = e[k];
+    }
 }
 
 static struct node *softmax_over(struct tape *tape, struct node *x, struct node *sums)
@@ -374,15 +450,8 @@ static struct node *softmax_over(struct tape *tape, struct node *x, struct node 
     const struct exponentials *l = sums->parameters;
     struct node *node = node_new(tape, &softmax_primitive, x->dtype, x->rank, x->shape, 2,
                                  (struct node *[]){ x, sums }, l);
-    double *room = tape_allocate(tape, l->lines.extent, sizeof *room);
     if (tape_failed(tape)) return tape_failure(tape);
-    for (size_t line = 0; line < sums->n && l->lines.extent; line++) {
-        size_t first = line_element(&l->lines, line, 0);
-        exponentiate(tape, room, x->value + first, l->lines.extent, l->lines.step,
-                     largest(l, x, line));
-        for (size_t k = 0; k < l->lines.extent; k++)
-            node->value[first + k * l->lines.step] = room[k];
-    }
+    do_lines(&(struct line_work){ tape, node, x, sums, l, NULL, NULL }, exponentiate_some);
     normalise(tape, node, x, sums, l);
     model_stages(tape, node);
     return node;
@@ -473,6 +542,24 @@ static void log_softmax_backward(struct tape *tape, struct node *node, struct no
 static const struct primitive log_softmax_primitive = { "log_softmax", log_softmax_backward,
                                                         log_softmax_enclose, NULL };
 
+static void some_log_softmax(void *context, size_t start, size_t count, void *room)
+{
+    const struct line_work *w = context;
+    const struct exponentials *l = w->l;
+    struct node *node = w->node;
+    (void)room;
+    for (size_t line = start; line < start + count; line++) {
+        double m = largest(l, w->x, line), log = log_total(w->tape, m, w->sums->value[line]);
+        for (size_t k = 0, at = line_element(&l->lines, line, 0); k < l->lines.extent;
+             k++, at += l->lines.step) {
+            double x = w->x->value[at];
+            node->value[at] = log_softmax_value(w->tape, x, m, log);
+            if (node->error)
+                node->error[at] = log_softmax_bound(w->tape, l, line, x - m, node->value[at]);
+        }
+    }
+}
+
 struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
 {
     x = node_to_real(tape, x);
@@ -489,16 +576,7 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
         node->absolute = (double)l->lines.extent * 0x1p-1072;
         if (l->input || l->total) (void)node_need_errors(tape, node);
     }
-    for (size_t line = 0; line < sums->n && !tape_failed(tape) && l->lines.extent; line++) {
-        double m = largest(l, x, line), log = log_total(tape, m, sums->value[line]);
-        for (size_t k = 0, at = line_element(&l->lines, line, 0); k < l->lines.extent;
-             k++, at += l->lines.step) {
-            node->value[at] = log_softmax_value(tape, x->value[at], m, log);
-            if (node->error)
-                node->error[at] =
-                    log_softmax_bound(tape, l, line, x->value[at] - m, node->value[at]);
-        }
-    }
+    do_lines(&(struct line_work){ tape, node, x, sums, l, NULL, NULL }, some_log_softmax);
     model_stages(tape, node);
     return node;
 }
@@ -669,29 +747,46 @@ static void residual_enclose(struct enclosure *enclosure, void *ball, struct nod
 static const struct primitive residual_primitive = { "a residual of softmax", NULL,
                                                      residual_enclose, NULL };
 
-/* Exact inputs: all elements have one relative bound, since for the target too the difference has
- * one: -S' / (1 + S') where it is the largest, else p - 1 with p <= 1/2. */
-static void uniform_residuals(struct tape *tape, struct node *out, const struct node *x,
-                              const struct node *sums, const struct node *c,
-                              const struct node *target)
+/* The gradient of log_softmax_at: x, S' and c with the target of each line. */
+struct residuals {
+    struct line_work lines;
+    const struct node *c, *target;
+};
+
+static void some_uniform_residuals(void *context, size_t start, size_t count, void *room)
 {
-    const struct exponentials *l = sums->parameters;
-    double *e = tape_allocate(tape, l->lines.extent, sizeof *e), relative = 0, most = 0;
-    for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
-        size_t first = line_element(&l->lines, line, 0), t = (size_t)target->integer[line];
-        double m = largest(l, x, line), factor = c->value[line];
-        double others = sums->value[line], total = tape_round(tape, 1 + others);
+    const struct residuals *r = context;
+    const struct tape *tape = r->lines.tape;
+    const struct exponentials *l = r->lines.l;
+    const struct node *x = r->lines.x;
+    double *e = room;
+    for (size_t line = start; line < start + count; line++) {
+        size_t first = line_element(&l->lines, line, 0), t = (size_t)r->target->integer[line];
+        double m = largest(l, x, line), factor = r->c->value[line];
+        double others = r->lines.sums->value[line], total = tape_round(tape, 1 + others);
         exponentiate(tape, e, x->value + first, l->lines.extent, l->lines.step, m);
         for (size_t k = 0; k < l->lines.extent; k++) e[k] = tape_round(tape, e[k] / total);
         e[t] = tape_is_single(tape) ? (float)(e[t] - 1)
                : t == l->top[line]  ? -others / total
                                     : e[t] - 1;
-        double nan = isfinite(m) ? 0 : NAN;
+        double nan = isfinite(m) ? 0 : NAN, *out = r->lines.node->value + first;
         for (size_t k = 0; k < l->lines.extent; k++)
-            out->value[first + k * l->lines.step] =
-                factor == 0 ? 0 : tape_round(tape, e[k] * factor) + nan;
-        if (factor != 0) relative = fmax(relative, node_error(c, line) / fabs(factor));
-        most = fmax(most, fabs(factor));
+            out[k * l->lines.step] = factor == 0 ? 0 : tape_round(tape, e[k] * factor) + nan;
+    }
+}
+
+/* Exact inputs: all elements have one relative bound, since for the target too the difference has
+ * one: -S' / (1 + S') where it is the largest, else p - 1 with p <= 1/2. */
+static void uniform_residuals(const struct residuals *r)
+{
+    const struct exponentials *l = r->lines.l;
+    struct node *out = r->lines.node;
+    double relative = 0, most = 0;
+    do_lines(&r->lines, some_uniform_residuals);
+    for (size_t line = 0; line < r->lines.sums->n; line++) {
+        double factor = fabs(r->c->value[line]);
+        if (factor != 0) relative = fmax(relative, node_error(r->c, line) / factor);
+        most = fmax(most, factor);
     }
     out->relative = (2 * sum_error(l) + 12 * UNIT_ROUNDOFF + relative) * (1 + 0x1p-20);
     out->absolute = (1 + most) * (double)(l->lines.extent + 2) * 0x1p-1070;
@@ -715,27 +810,26 @@ static struct node *residual_of_stored(struct tape *tape, struct node *x, int di
 }
 
 /* Each element with its bound; arithmetics with bounds. */
-static void set_residuals(struct tape *tape, struct node *out, const struct node *x,
-                          const struct node *sums, const struct node *c, const struct node *target)
+static void some_residuals(void *context, size_t start, size_t count, void *room)
 {
-    const struct exponentials *l = sums->parameters;
+    const struct residuals *w = context;
+    const struct exponentials *l = w->lines.l;
     const size_t n = l->lines.extent, step = l->lines.step;
-    double *e = tape_allocate(tape, n, sizeof *e);
-    if (!node_need_errors(tape, out) || !e) return;
-    for (size_t line = 0; line < sums->n && n; line++) {
-        const struct residual_line r = residual_line_of(tape, l, x, sums, c, line);
+    for (size_t line = start; line < start + count; line++) {
+        const struct residual_line r =
+            residual_line_of(w->lines.tape, l, w->lines.x, w->lines.sums, w->c, line);
         size_t first = line_element(&l->lines, line, 0), top = l->top[line],
-               class = (size_t)target->integer[line];
-        double *value = out->value + first, *error = out->error + first;
+               class = (size_t)w->target->integer[line];
+        double *value = w->lines.node->value + first, *error = w->lines.node->error + first;
         bool nothing = r.factor == 0 && r.factor_error == 0;
         for (size_t k = 0; (nothing || !isfinite(r.m)) && k < n; k++) {
             value[k * step] = nothing ? 0 : NAN;
             error[k * step] = 0;
         }
         if (nothing || !isfinite(r.m)) continue;
-        const double *from = x->value + first;
-        exponentiate(tape, e, from, n, step, r.m);
-        residuals_of_line(value, error, e, from, &r, n, step);
+        const double *from = w->lines.x->value + first;
+        exponentiate(w->lines.tape, room, from, n, step, r.m);
+        residuals_of_line(value, error, room, from, &r, n, step);
         special_residual(value + top * step, error + top * step, &r, from[top * step], true,
                          top == class);
         if (class != top && class < n)
@@ -759,12 +853,12 @@ static void at_class_backward(struct tape *tape, struct node *node, struct node 
     bool uniform = !l->input && !l->total;
     for (size_t line = 0; line < sums->n && !tape_failed(tape); line++)
         uniform = uniform && !(c->value[line] == 0 && node_error(c, line) > 0);
-    if (uniform) {
-        uniform_residuals(tape, out, x, sums, c, target);
-        tape_accumulate(tape, x, out);
-        return;
+    const struct residuals residuals = { { tape, out, x, sums, l, NULL, NULL }, c, target };
+    if (uniform && !tape_failed(tape)) {
+        uniform_residuals(&residuals);
+    } else if (node_need_errors(tape, out)) {
+        do_lines(&residuals.lines, some_residuals);
     }
-    set_residuals(tape, out, x, sums, c, target);
     tape_accumulate(tape, x, out);
 }
 

@@ -235,38 +235,67 @@ static void centre_shifted(struct node *out, const struct shifted *s, const stru
     }
 }
 
-/* The inner products of all lines; with `top`, `shifted` is set for each. */
-static struct node *line_products(struct tape *tape, struct shifted *shifted, struct node *c,
-                                  struct node *y, const struct lines *l, int dim, const size_t *top)
+/* Work on lines of y and c: their inner products `mean`, and the gradient `out` from those. With `top`, `shifted` is set
+ * for each. */
+struct line_work {
+    const struct tape *tape;
+    const struct node *c, *y;
+    const struct lines *l;
+    const size_t *top;
+    struct shifted *shifted;
+    struct node *mean, *out;
+};
+
+static void some_products(void *context, size_t start, size_t count, void *scratch)
 {
+    const struct line_work *w = context;
+    struct node *mean = w->mean;
+    double *room = scratch, ignored;
+    for (size_t line = start; line < start + count; line++) {
+        double *bound = mean->error ? &mean->error[line] : &ignored;
+        if (w->top) {
+            size_t at = line_element(w->l, line, w->top[line]);
+            w->shifted[line] = shift_line(room, room + w->l->extent, w->y, w->c, w->l, line, at);
+            if (w->shifted[line].is_finite) {
+                set_shifted_product(mean, line, &w->shifted[line], w->c->value[at]);
+                continue;
+            }
+        }
+        mean->value[line] = dot_line(bound, w->tape, w->c, w->y, w->l, line);
+        *bound = tidy_bound(*bound, mean->value[line]);
+    }
+}
+
+static void do_lines(struct tape *tape, const struct line_work *work,
+                     void (*some)(void *context, size_t start, size_t count, void *scratch))
+{
+    const struct lines *l = work->l;
+    tape_parallel_lines(tape, &(struct parallel_lines){ l->extent ? l->count : 0, l->extent,
+                                                        2 * l->extent * sizeof(double), some,
+                                                        (void *)work });
+}
+
+/* The inner products of all lines. */
+static struct node *line_products(struct tape *tape, struct line_work *work, struct node *c,
+                                  struct node *y, int dim)
+{
+    const struct lines *l = work->l;
     int64_t shape[TENSOR_MAX_RANK];
     memcpy(shape, y->shape, sizeof shape);
     if (y->rank) shape[dim] = 1;
     struct node *node =
         node_new(tape, &dot_primitive, y->dtype, y->rank, shape, 2, (struct node *[]){ c, y }, l);
-    double *room = tape_allocate(tape, 2 * l->extent, sizeof *room), ignored;
     (void)node_values(tape, c);
     (void)node_values(tape, y);
     (void)node_need_errors(tape, node);
-    bool modelled = tape_is_model(tape) && l->extent;
-    if (modelled && !tape_failed(tape)) model_all_lines(tape, node, c, y, l);
-    for (size_t line = 0; !modelled && line < node->n && !tape_failed(tape); line++) {
-        double *bound = node->error ? &node->error[line] : &ignored;
-        if (!l->extent) {
-            node->value[line] = *bound = 0;
-            continue;
-        }
-        if (top) {
-            size_t at = line_element(l, line, top[line]);
-            shifted[line] = shift_line(room, room + l->extent, y, c, l, line, at);
-            if (shifted[line].is_finite) {
-                set_shifted_product(node, line, &shifted[line], c->value[at]);
-                continue;
-            }
-        }
-        node->value[line] = dot_line(bound, tape, c, y, l, line);
-        *bound = tidy_bound(*bound, node->value[line]);
+    if (tape_failed(tape)) return tape_failure(tape);
+    if (!l->extent) {
+        memset(node->value, 0, node->n * sizeof *node->value);
+        if (node->error) memset(node->error, 0, node->n * sizeof *node->error);
     }
+    work->mean = node;
+    if (tape_is_model(tape) && l->extent) model_all_lines(tape, node, c, y, l);
+    else do_lines(tape, work, some_products);
     model_stages(tape, node);
     return node;
 }
@@ -322,26 +351,35 @@ static void centre_line(const struct tape *tape, struct node *out, const struct 
         out->value[at] = tape_round(tape, y->value[at] * tape_round(tape, c->value[at] - t));
 }
 
+static void some_centred(void *context, size_t start, size_t count, void *scratch)
+{
+    const struct line_work *w = context;
+    (void)scratch;
+    for (size_t line = start; line < start + count; line++) {
+        if (w->top && w->shifted[line].is_finite)
+            centre_shifted(w->out, &w->shifted[line], w->y, w->c, w->l, line,
+                           line_element(w->l, line, w->top[line]));
+        else centre_line(w->tape, w->out, w->y, w->c, w->mean, w->l, line);
+    }
+}
+
 struct node *node_softmax_gradient(struct tape *tape, struct node *y, struct node *cotangent,
                                    int dim, const size_t *top)
 {
     struct lines *l = tape_allocate(tape, 1, sizeof *l);
-    struct shifted *shifted = NULL;
     if (tape_failed(tape)) return tape_failure(tape);
     *l = lines_along(y, dim);
     if (tape->arithmetic != BENCH_REFERENCE) top = NULL;
-    if (top) shifted = tape_allocate(tape, l->count, sizeof *shifted);
-    struct node *mean = line_products(tape, shifted, cotangent, y, l, dim, top);
+    struct line_work work = { .tape = tape, .c = cotangent, .y = y, .l = l, .top = top };
+    if (top) work.shifted = tape_allocate(tape, l->count, sizeof *work.shifted);
+    struct node *mean = line_products(tape, &work, cotangent, y, dim);
     struct node *out = node_new(tape, &centred_primitive, y->dtype, y->rank, y->shape, 3,
                                 (struct node *[]){ y, cotangent, mean }, l);
     (void)node_need_errors(tape, out);
+    if (tape_failed(tape)) return tape_failure(tape);
     out->tracked = mean->tracked = false;
-    for (size_t line = 0; line < mean->n && !tape_failed(tape) && l->extent; line++) {
-        if (top && shifted[line].is_finite)
-            centre_shifted(out, &shifted[line], y, cotangent, l, line,
-                           line_element(l, line, top[line]));
-        else centre_line(tape, out, y, cotangent, mean, l, line);
-    }
+    work.out = out;
+    do_lines(tape, &work, some_centred);
     model_stages(tape, out);
     return out;
 }

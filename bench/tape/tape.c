@@ -64,6 +64,13 @@ void tape_parallel(struct tape *tape, const struct parallel *work)
     if (status.code && !tape_failed(tape)) tape->status = status;
 }
 
+void tape_parallel_lines(struct tape *tape, const struct parallel_lines *work)
+{
+    if (tape_failed(tape)) return;
+    struct status status = parallel_lines_run(tape->help, tape->arena, work);
+    if (status.code && !tape_failed(tape)) tape->status = status;
+}
+
 /* Its storage must not depend on the arena, which may be exhausted. */
 struct node *tape_failure(struct tape *tape)
 {

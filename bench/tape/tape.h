@@ -140,6 +140,7 @@ void *tape_allocate(struct tape *tape, size_t count, size_t size);
 
 /* Do work in parts, with the tape's helpers; scratch is the arena's. A failure is sticky. */
 void tape_parallel(struct tape *tape, const struct parallel *work);
+void tape_parallel_lines(struct tape *tape, const struct parallel_lines *work);
 
 /* The node of an input tensor (real, integral or complex by its dtype). The tensor must stay
  * valid; strided ones are read as they are. `tracked`: gradients are wanted for it. */

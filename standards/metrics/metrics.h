@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "core/dtype.h"
+#include "core/parallel.h"
 #include "core/reference.h"
 #include "core/status.h"
 #include "core/tensor.h"
@@ -110,10 +111,12 @@ const char *metrics_variant_name(enum metrics_variant variant);
  *   variant     one that this machine has
  *   accuracy    counts are exact; sums are of doubles in a fixed order, relative error below
  *               2^-42 for sums of positive terms; maxima are those of the rounded differences
- *   threads     none shared
+ *   help        threads that take parts of large tensors (core/parallel.h), or NULL; the bits are the same
+ *   threads     none shared but by way of `help`
  */
 void metrics_compute(struct metrics *out, const struct tensor *got, const struct reference *want,
-                     const struct metrics_parameters *parameters, enum metrics_variant variant);
+                     const struct metrics_parameters *parameters, enum metrics_variant variant,
+                     struct help *help);
 
 /* The peer's metrics in the arithmetic of numpy: values, masks and sums rounded to the working
  * type, which follows from the bench dtype and that of the device; equal infinities and NaNs do

@@ -125,7 +125,7 @@ static double bound_of(const struct pass *pass, size_t i)
 static void fold_peer_ulp(struct pass *pass, size_t lane, double ulp)
 {
     if (isnan(ulp)) {
-        pass->counts.peer_ulp_nan = true;
+        pass->counts.peer_ulp_nan++;
         return;
     }
     raise_to(&pass->lanes.max[MAX_PEER_ULP][lane], ulp);
@@ -213,10 +213,10 @@ static void fold_mismatched(struct pass *pass, size_t i, double want, double got
     counts->peer_above += got > rounded;
     counts->peer_below += got < rounded;
     count_within(pass, fabs(error) / (magnitude + pass->parameters.bench_epsilon));
-    if (isnan(error)) counts->peer_abs_nan = true;
+    if (isnan(error)) counts->peer_abs_nan++;
     else raise_to(&pass->lanes.max[MAX_PEER_ABS][lane], fabs(error));
     if (isfinite(want) && isfinite(got)) fold_cosine(&pass->lanes, lane, want, got);
-    else counts->cosine_nan = true;
+    else counts->cosine_nan++;
     struct pass_scale scale = pass_scale_at(&pass->unit, magnitude);
     fold_peer_ulp(pass, lane,
                   isfinite(want) ? fabs(error * scale.first * scale.second) : fabs(error));

@@ -67,7 +67,7 @@ struct pass_counts {
     uint64_t peer_above, peer_below; /* mismatched elements */
     uint64_t ulp_over;               /* for the peer: with its unit at 0 */
     uint64_t ulp_histogram[ULP_BINS];
-    bool peer_abs_nan, peer_ulp_nan, cosine_nan;
+    uint64_t peer_abs_nan, peer_ulp_nan, cosine_nan; /* elements that make these measures NaN */
 };
 
 /* Where the largest value of a measure was met: the first chunk that has it. */
@@ -103,6 +103,7 @@ struct pass {
     double relative, absolute;     /* of the uniform bound */
     size_t n;
 
+    /* From here on: what becomes of the elements. */
     struct pass_lanes lanes; /* of the current block */
     struct pass_counts counts;
     struct peak peaks[MEASURES]; /* of compared elements; RELATIVE: of normal ones */

@@ -111,8 +111,8 @@ int main(int argc, char **argv)
             struct metrics metrics;
             for (int r = 0; r < (v == METRICS_SCALAR ? 1 : rounds); r++) {
                 double start = now();
-                metrics_compute(&metrics, &tensor, &reference, &parameters,
-                                (enum metrics_variant)v);
+                metrics_compute(&metrics, &tensor, &reference, &parameters, (enum metrics_variant)v,
+                                NULL);
                 fastest = fmin(fastest, now() - start);
             }
             printf("  %-12s %8.2f ms %6.1f GB/s   %3.0f %% of stream read   max %.3g ulp\n",

@@ -256,7 +256,7 @@ START_TEST(metrics_follow_their_definitions)
             expect_compared(&e, dtype, want[i], x);
         else expect_special(&e, dtype, want[i], x);
     }
-    metrics_compute(&m, tensor, reference, &parameters, METRICS_BEST);
+    metrics_compute(&m, tensor, reference, &parameters, METRICS_BEST, NULL);
     ck_assert_mem_eq(m.classes, e.metrics.classes, sizeof m.classes);
     ck_assert_uint_eq(m.n, ELEMENTS);
     ck_assert_int_eq(m.peer.cosine_kind, e.metrics.mismatched ? COSINE_NAN : COSINE_VALUE);
@@ -278,7 +278,8 @@ static struct metrics measure(enum dtype dtype, size_t n, const double *want, co
     struct arena arena = { 0 };
     struct metrics m;
     metrics_compute(&m, tensor_of(&arena, dtype, 1, shape, got),
-                    reference_of(&arena, dtype, 1, shape, want, n), &parameters, METRICS_BEST);
+                    reference_of(&arena, dtype, 1, shape, want, n), &parameters, METRICS_BEST,
+                    NULL);
     arena_release(&arena);
     return m;
 }
@@ -430,7 +431,7 @@ START_TEST(thresholds_exactly_met)
             struct tensor *tensor = tensor_of(&arena, DT_F32, 1, shape, got);
             struct reference *r = reference_of(&arena, DT_F32, 1, shape, want, sizes[k]);
             double n = (double)sizes[k];
-            metrics_compute(&m, tensor, r, &p, METRICS_BEST);
+            metrics_compute(&m, tensor, r, &p, METRICS_BEST, NULL);
             ck_assert_int_eq(metrics_compute_numpy(&numpy, tensor, r, DT_F64, &p).code, STATUS_OK);
             const struct peer_metrics *both[2] = { &m.peer, &numpy };
             for (int side = 0; side < 2; side++) {
@@ -448,11 +449,13 @@ START_TEST(thresholds_exactly_met)
         for (size_t i = 0; i < sizes[k]; i++) want[i] = got[i] = 4;
         got[0] = 4 + 0x1p-21; /* one unit */
         metrics_compute(&m, tensor_of(&arena, DT_F32, 1, shape, got),
-                        reference_of(&arena, DT_F32, 1, shape, want, sizes[k]), &p, METRICS_BEST);
+                        reference_of(&arena, DT_F32, 1, shape, want, sizes[k]), &p, METRICS_BEST,
+                        NULL);
         ck_assert_double_eq(m.peer.ulp_proportion, 0);
         got[0] = 4 + 0x1p-20;
         metrics_compute(&m, tensor_of(&arena, DT_F32, 1, shape, got),
-                        reference_of(&arena, DT_F32, 1, shape, want, sizes[k]), &p, METRICS_BEST);
+                        reference_of(&arena, DT_F32, 1, shape, want, sizes[k]), &p, METRICS_BEST,
+                        NULL);
         ck_assert_double_eq(m.peer.ulp_proportion, 1 / (double)sizes[k]);
         arena_release(&arena);
     }
@@ -621,15 +624,15 @@ START_TEST(the_widest_bound)
     struct tensor *got = tensor_of(&arena, DT_F32, 1, shape, want);
     struct metrics m;
     r->error = error;
-    metrics_compute(&m, got, r, &parameters, METRICS_BEST);
+    metrics_compute(&m, got, r, &parameters, METRICS_BEST, NULL);
     ck_assert_double_eq(m.bound_ulp, 0x1p-6); /* at 0.5, whose unit is 2^-24 */
     r->error = NULL;
     r->absolute = 0x1p-30;
     r->relative = 0x1p-40;
-    metrics_compute(&m, got, r, &parameters, METRICS_BEST);
+    metrics_compute(&m, got, r, &parameters, METRICS_BEST, NULL);
     ck_assert_double_eq(m.bound_ulp, 0x1p-6 + 0x1p-17);
     r->absolute = 0;
-    metrics_compute(&m, got, r, &parameters, METRICS_BEST);
+    metrics_compute(&m, got, r, &parameters, METRICS_BEST, NULL);
     ck_assert_double_eq(m.bound_ulp, 0x1p-16); /* at most relative * 2^24 */
     arena_release(&arena);
 }

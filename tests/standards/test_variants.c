@@ -81,8 +81,8 @@ static void compare(const struct sample *s, enum dtype dtype, enum metrics_varia
     if (bound == 3) want.relative = 1e-10;
     memset(&scalar, 1, sizeof scalar);
     memset(&vector, 2, sizeof vector);
-    metrics_compute(&scalar, &got, &want, &parameters, METRICS_SCALAR);
-    metrics_compute(&vector, &got, &want, &parameters, variant);
+    metrics_compute(&scalar, &got, &want, &parameters, METRICS_SCALAR, NULL);
+    metrics_compute(&vector, &got, &want, &parameters, variant, NULL);
     ck_assert_msg(!memcmp(&scalar, &vector, sizeof scalar), "%s %s n=%zu lo=%d bound=%d",
                   dtype_info(dtype)->name, metrics_variant_name(variant), s->n, lo, bound);
 }
@@ -116,6 +116,54 @@ START_TEST(variants_give_the_same_bits)
 }
 END_TEST
 
+/* Whoever passes over the parts of a large tensor changes no bit, and all of its elements are in one. */
+START_TEST(threads_change_no_bit)
+{
+    static const size_t sizes[] = { 1, 262144, 262145, 1000003, 17 << 20 };
+    static const size_t spares[] = { 0, 1, 6, 31 };
+    struct sample s = { .n = sizes[_i] };
+    const struct metrics_parameters parameters = { .bench_epsilon = 0x1p-23,
+                                                   .small_value = 1e-3,
+                                                   .small_value_atol = 1e-5,
+                                                   .relative_tolerance = 1e-3,
+                                                   .ulp_limit = 32,
+                                                   .within = { 0.01, 0.001, 0.0001 } };
+    const int64_t shape[1] = { (int64_t)s.n };
+    struct tensor got;
+
+    s.hi = malloc(s.n * sizeof(double));
+    s.lo = malloc(s.n * sizeof(double));
+    s.error = malloc(s.n * sizeof(double));
+    s.got = malloc(s.n * sizeof(double));
+    state = 77;
+    fill(&s, DT_F32, 5000, 3, false);
+    tensor_wrap(&got, s.got, DT_F32, 1, shape);
+    const struct reference want = { .dtype = DT_F32,
+                                    .rank = 1,
+                                    .shape = { (int64_t)s.n },
+                                    .n = s.n,
+                                    .hi = s.hi,
+                                    .error = s.error };
+    struct metrics alone, helped;
+    memset(&alone, 1, sizeof alone);
+    metrics_compute(&alone, &got, &want, &parameters, METRICS_BEST, NULL);
+    ck_assert_uint_eq(alone.compared + alone.agreed + alone.mismatched, s.n);
+    for (size_t i = 0; i < sizeof spares / sizeof *spares; i++) {
+        struct team team;
+        struct help help = { .team = &team };
+        team_open(&team, spares[i], 0, NULL);
+        memset(&helped, 2, sizeof helped);
+        metrics_compute(&helped, &got, &want, &parameters, METRICS_BEST, &help);
+        ck_assert_mem_eq(&alone, &helped, sizeof alone);
+        team_close(&team);
+    }
+    free(s.hi);
+    free(s.lo);
+    free(s.error);
+    free(s.got);
+}
+END_TEST
+
 START_TEST(variants_have_names)
 {
     ck_assert_str_eq(metrics_variant_name(METRICS_BEST), "best");
@@ -136,6 +184,7 @@ int main(void)
     TCase *tcase = tcase_create("variants");
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, variants_give_the_same_bits, METRICS_BEST, METRICS_VARIANTS);
+    tcase_add_loop_test(tcase, threads_change_no_bit, 0, 5);
     tcase_add_test(tcase, variants_have_names);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

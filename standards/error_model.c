@@ -18,7 +18,8 @@ struct model {
     double scale_ulp; /* compute unit at the largest value of the tensor */
     bool saturates;
     double largest;
-    float *z; /* of every element, NaN where there is none */
+    float *z;                  /* of every element, NaN where there is none */
+    struct error_lines *lines; /* of z; NULL where they say nothing */
 };
 
 /* The unit in the last place of a dtype at x, finite. As dtype_ulp, which is slower. */
@@ -238,7 +239,7 @@ static bool measure_element(struct model_findings *out, struct error_statistics 
 
 /* ---- blocks of plain elements ---------------------------------------------------------------- */
 
-enum { BLOCK = 256 };
+enum { BLOCK = ERROR_LINES_BLOCK };
 
 /* What measure_element finds of elements whose values are finite, that are within their bounds, and that no better reference
  * would put outside. z is NaN where the model is exact. */
@@ -363,26 +364,38 @@ static void measure_all(struct model_findings *out, const struct model *model, s
     bool by_blocks = has_blocks(model);
     for (size_t start = 0, end; start < out->n; start = end) {
         end = out->n - start < BLOCK ? out->n : start + BLOCK;
-        if (by_blocks && measure_block(out, &statistics, model, start, end - start)) continue;
-        for (size_t i = start; i < end; i++) {
+        bool measured = by_blocks && measure_block(out, &statistics, model, start, end - start);
+        for (size_t i = start; !measured && i < end; i++) {
             model->z[i] = NAN;
             if (measure_element(out, &statistics, model, i) && *uncertain_count < capacity)
                 uncertain[(*uncertain_count)++] = i;
         }
+        if (model->lines) error_lines_add(model->lines, start, end - start);
     }
     error_statistics_close(&out->statistics, &statistics);
 }
 
-/* Rows, columns, tiles and lanes; complex elements are pairs along a last dimension. */
-static struct status measure_lines(struct model_findings *out, struct arena *arena,
-                                   const struct model *model, bool complex)
+/* Rows, columns, tiles and lanes; complex elements are pairs along a last dimension. What the last rounding leaves of narrow
+ * results does not show which errors a line shares. */
+static struct status open_lines(struct model *model, struct arena *arena, bool complex)
 {
     const struct reference *want = model->want;
     int64_t shape[TENSOR_MAX_RANK + 1];
+    if (model->dtype != model->compute) return status_ok();
     memcpy(shape, want->shape, (size_t)want->rank * sizeof *shape);
     shape[want->rank] = 2;
     const struct error_field field = { model->z, want->hi, want->n, want->rank + complex, shape };
-    return error_lines_find(&out->lines, arena, &field);
+    return error_lines_open(&model->lines, arena, &field);
+}
+
+static struct status measure(struct model_findings *out, struct arena *arena, struct model *model,
+                             bool complex, size_t *uncertain, size_t capacity,
+                             size_t *uncertain_count)
+{
+    TRY(open_lines(model, arena, complex));
+    measure_all(out, model, uncertain, capacity, uncertain_count);
+    if (model->lines) error_lines_judge(&out->lines, model->lines);
+    return status_ok();
 }
 
 /* A bound widens the interval of its element, so it can hide an error but not make one. The
@@ -410,15 +423,13 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
     model.z = arena_allocate_array(arena, want->n, sizeof *model.z);
     if (!model.z) return status_no_memory(want->n * sizeof *model.z);
     if (!want->kernel_bound) model.scale_ulp = dtype_ulp(model.compute, largest_magnitude(want));
-    measure_all(out, &model, uncertain, MOST_REFINED, &count);
+    bool complex = dtype_is_complex(got->dtype);
+    TRY(measure(out, arena, &model, complex, uncertain, MOST_REFINED, &count));
     bool refined = count && want->refine;
     if (refined) {
         TRY(want->refine(want, count, uncertain, 0x1p-10));
-        measure_all(out, &model, uncertain, MOST_REFINED, &count);
+        TRY(measure(out, arena, &model, complex, uncertain, MOST_REFINED, &count));
     }
-    /* What the last rounding leaves of narrow results does not show which errors a line shares. */
-    if (model.dtype == model.compute)
-        TRY(measure_lines(out, arena, &model, dtype_is_complex(got->dtype)));
     if (!refined) arena_rewind(arena, before); /* what is refined stays */
     return status_ok();
 }

@@ -53,9 +53,10 @@ VECTORIZED static void convert_block(double *restrict error, const double *restr
                                      const struct conversion *conversion, size_t n)
 {
     const struct conversion c = *conversion;
+    const double *restrict limit = readable(most, value);
     for (size_t i = 0; i < n; i++) {
         double e = converted(error[i], fabs(value[i]), &c);
-        error[i] = most && e > most[i] ? most[i] : e;
+        error[i] = most && e > limit[i] ? limit[i] : e;
     }
 }
 
@@ -77,9 +78,10 @@ VECTORIZED static void convert_uniform(double *restrict out, const double *restr
                                        size_t n)
 {
     const struct conversion c = *conversion;
+    const double *restrict limit = readable(most, value);
     for (size_t i = 0; i < n; i++) {
         double size = fabs(value[i]), e = converted(relative * size + absolute, size, &c);
-        out[i] = most && e > most[i] ? most[i] : e;
+        out[i] = most && e > limit[i] ? limit[i] : e;
     }
 }
 

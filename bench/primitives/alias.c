@@ -37,9 +37,10 @@ VECTORIZED static void join_errors(double *restrict out, const double *restrict 
                                    const struct joined_error *joined, size_t n)
 {
     const struct joined_error j = *joined;
+    const double *restrict stored = readable(error, y);
     for (size_t i = 0; i < n; i++) {
         double size = fabs(y[i]), more = j.more * fabs(x[i]);
-        double before = error ? error[i] : j.relative * size + j.absolute;
+        double before = error ? stored[i] : j.relative * size + j.absolute;
         double e = j.typical ? sqrt(before * before + more * more) : before + more;
         out[i] = size < INFINITY ? e : 0;
     }

@@ -69,11 +69,10 @@ static struct status bound_errors(struct reference *out, bool *can,
     for (int k = 0; k < 2; k++) {
         struct node *node = node_of(context, k);
         if (!node || node->integer) return status_ok();
-        TRY(model_errors(errors[k], &bench->allowed[k]->tape, node, out, false, arena));
+        TRY(model_errors(errors[k], &bench->allowed[k]->tape, node, out,
+                         k ? out->kernel_bound : NULL, false, arena));
         if (!*errors[k]) return status_ok();
     }
-    for (size_t i = 0; i < out->n; i++)
-        out->kernel_rms[i] = fmin(out->kernel_rms[i], out->kernel_bound[i]);
     *can = true;
     return status_ok();
 }

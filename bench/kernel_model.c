@@ -7,12 +7,6 @@
 #include "bench/short_products.h"
 #include "bench/staged_model.h"
 #include "bench/stored_outputs.h"
-#include "core/vectorize.h"
-
-VECTORIZED static void take_smaller(double *restrict a, const double *restrict b, size_t n)
-{
-    for (size_t i = 0; i < n; i++) a[i] = a[i] > b[i] ? b[i] : a[i];
-}
 
 /* Set the bounds of `r` from the two models' nodes of the same value; nothing when one has none. */
 static struct status attach(struct reference *r, struct bench *bench,
@@ -21,11 +15,10 @@ static struct status attach(struct reference *r, struct bench *bench,
 {
     struct arena *arena = bench->own.arena;
     if (r->integer || !nodes[0] || !nodes[1]) return status_ok();
-    TRY(model_errors(&r->kernel_bound, &models[0]->tape, nodes[0], r, taken[0], arena));
+    TRY(model_errors(&r->kernel_bound, &models[0]->tape, nodes[0], r, NULL, taken[0], arena));
     if (!r->kernel_bound) return status_ok();
-    TRY(model_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, taken[1], arena));
-    if (r->kernel_rms) take_smaller(r->kernel_rms, r->kernel_bound, r->n);
-    return status_ok();
+    return model_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, r->kernel_bound, taken[1],
+                        arena);
 }
 
 struct status bench_model(struct bench *bench)

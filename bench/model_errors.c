@@ -36,23 +36,53 @@ static inline double without_last(double e, double last, bool wide)
     return wide ? e * root : root;
 }
 
-VECTORIZED static void convert_errors(double *restrict error, const double *restrict value,
-                                      const struct conversion *c, size_t n)
+/* One error, of a value of this size. */
+static inline double converted(double error, double size, const struct conversion *c)
 {
-    const double most = c->most, unit = c->last;
-    const bool typical = c->typical && unit > 0, wide = c->wide;
+    double e = size < INFINITY ? error : 0, last = c->last * size;
+    double without = c->typical && c->last > 0 ? without_last(e, last, c->wide)
+                     : e > last                ? e - last
+                                               : 0;
+    e = e > 0 ? without : e;
+    return e <= c->most ? e : INFINITY;
+}
+
+/* In place; nowhere above `most`, where it is not NULL. */
+VECTORIZED static void convert_block(double *restrict error, const double *restrict value,
+                                     const double *restrict most,
+                                     const struct conversion *conversion, size_t n)
+{
+    const struct conversion c = *conversion;
+    const double *restrict limit = readable(most, value);
     for (size_t i = 0; i < n; i++) {
-        double size = fabs(value[i]), e = size < INFINITY ? error[i] : 0, last = unit * size;
-        double without = typical ? without_last(e, last, wide) : e > last ? e - last : 0;
-        e = e > 0 ? without : e;
-        error[i] = e <= most ? e : INFINITY;
+        double e = converted(error[i], fabs(value[i]), &c);
+        error[i] = most && e > limit[i] ? limit[i] : e;
     }
 }
 
-VECTORIZED static void uniform_errors(double *restrict error, const double *restrict value,
-                                      double relative, double absolute, size_t n)
+/* `out` may be `error`. */
+static void convert_errors(double *out, const double *error, const double *value,
+                           const double *most, const struct conversion *conversion, size_t n)
 {
-    for (size_t i = 0; i < n; i++) error[i] = relative * fabs(value[i]) + absolute;
+    enum { BLOCK = 1024 };
+    for (size_t i = 0; i < n; i += BLOCK) {
+        size_t count = n - i < BLOCK ? n - i : BLOCK;
+        if (out != error) memcpy(out + i, error + i, count * sizeof *out);
+        convert_block(out + i, value + i, most ? most + i : NULL, conversion, count);
+    }
+}
+
+VECTORIZED static void convert_uniform(double *restrict out, const double *restrict value,
+                                       const double *restrict most, double relative,
+                                       double absolute, const struct conversion *conversion,
+                                       size_t n)
+{
+    const struct conversion c = *conversion;
+    const double *restrict limit = readable(most, value);
+    for (size_t i = 0; i < n; i++) {
+        double size = fabs(value[i]), e = converted(relative * size + absolute, size, &c);
+        out[i] = most && e > limit[i] ? limit[i] : e;
+    }
 }
 
 /* Part of every other component, for complex numbers. */
@@ -63,21 +93,26 @@ static void spread_parts(double *out, const double *part, size_t which, size_t n
 
 /* One part's errors, in place where the node's array may be `taken`. */
 static struct status convert_part(double **out, struct tape *tape, struct node *node,
-                                  const struct conversion *conversion, bool taken,
-                                  struct arena *arena)
+                                  const struct conversion *conversion, const double *most,
+                                  bool taken, struct arena *arena)
 {
     const double *value = node_values(tape, node);
     if (tape_failed(tape)) return status_ok();
     *out = taken && node->error ? node->error : arena_allocate_array(arena, node->n, sizeof **out);
     if (!*out) return status_no_memory(node->n * sizeof **out);
-    if (!node->error) uniform_errors(*out, value, node->relative, node->absolute, node->n);
-    else if (*out != node->error) memcpy(*out, node->error, node->n * sizeof **out);
-    convert_errors(*out, value, conversion, node->n);
+    if (node->error) convert_errors(*out, node->error, value, most, conversion, node->n);
+    else convert_uniform(*out, value, most, node->relative, node->absolute, conversion, node->n);
     return status_ok();
 }
 
+VECTORIZED static void take_smaller(double *restrict a, const double *restrict b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) a[i] = a[i] > b[i] ? b[i] : a[i];
+}
+
 struct status model_errors(double **errors, struct tape *tape, struct node *node,
-                           const struct reference *r, bool taken, struct arena *arena)
+                           const struct reference *r, const double *most, bool taken,
+                           struct arena *arena)
 {
     const struct dtype_info *info = dtype_info(r->dtype);
     bool complex = dtype_is_complex(r->dtype);
@@ -91,7 +126,7 @@ struct status model_errors(double **errors, struct tape *tape, struct node *node
     if (tape_failed(tape)) return failure_of_model(tape);
     if (node->integer || node->n * (complex ? 2 : 1) != r->n) return status_ok();
     if (!complex) {
-        TRY(convert_part(&part, tape, node, &conversion, taken, arena));
+        TRY(convert_part(&part, tape, node, &conversion, most, taken, arena));
         if (tape_failed(tape)) return failure_of_model(tape);
         *errors = part;
         return status_ok();
@@ -100,10 +135,11 @@ struct status model_errors(double **errors, struct tape *tape, struct node *node
     if (!out) return status_no_memory(r->n * sizeof *out);
     for (size_t which = 0; which < 2; which++) {
         struct node *x = which ? node->imaginary : node;
-        if (x) TRY(convert_part(&part, tape, x, &conversion, false, arena));
+        if (x) TRY(convert_part(&part, tape, x, &conversion, NULL, false, arena));
         if (tape_failed(tape)) return failure_of_model(tape);
         spread_parts(out, x ? part : NULL, which, node->n);
     }
+    if (most) take_smaller(out, most, r->n);
     *errors = out;
     return status_ok();
 }

@@ -118,7 +118,7 @@ static struct status stage(struct reference *r)
     if (!steps.count) return status_ok();
     for (int k = 0; k < 2; k++) {
         struct tape *tape = &bench->staged[k]->tape;
-        TRY(model_errors(errors[k], tape, nodes[k], r, false, arena));
+        TRY(model_errors(errors[k], tape, nodes[k], r, NULL, false, arena));
         if (!*errors[k]) {
             r->staged_bound = NULL;
             return status_ok();

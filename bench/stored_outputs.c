@@ -99,11 +99,10 @@ static struct status from_outputs(struct reference *out, bool *can, struct refer
     out->stage = NULL;
     double **errors[EVALUATIONS] = { NULL, &out->kernel_bound, &out->kernel_rms };
     for (int k = WORST; k < EVALUATIONS; k++) {
-        TRY(model_errors(errors[k], &evaluations[k]->tape, nodes[k], out, false, bench->own.arena));
+        TRY(model_errors(errors[k], &evaluations[k]->tape, nodes[k], out,
+                         k > WORST ? out->kernel_bound : NULL, false, bench->own.arena));
         if (!*errors[k]) return status_ok();
     }
-    for (size_t i = 0; i < out->n; i++)
-        out->kernel_rms[i] = fmin(out->kernel_rms[i], out->kernel_bound[i]);
     *can = evaluations[REFERENCE]->tape.status.code == STATUS_OK;
     return status_ok();
 }

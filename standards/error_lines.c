@@ -40,6 +40,12 @@ struct forms {
     size_t row_length;
 };
 
+struct error_lines {
+    struct error_field field;
+    struct forms forms;
+    struct line row; /* what has been added of the present one */
+};
+
 /* All lines of a form. */
 struct lines {
     const struct form *form;
@@ -53,8 +59,8 @@ struct lines {
 
 /* ---- adding up ------------------------------------------------------------------------------ */
 
-/* Elements that are added up together: blocks of all sizes and lanes begin anew with each. */
-enum { AT_ONCE = 256 };
+/* Blocks of all sizes and lanes begin anew with each block of elements. */
+enum { AT_ONCE = ERROR_LINES_BLOCK };
 
 VECTORIZED static void take_elements(struct line *restrict out, const float *restrict z,
                                      const double *restrict want, size_t n)
@@ -153,18 +159,14 @@ static void fold_lanes(struct forms *forms)
     }
 }
 
-static void add_up(struct forms *forms)
+void error_lines_add(struct error_lines *lines, size_t first, size_t count)
 {
-    const struct error_field *field = forms->field;
-    struct line element[AT_ONCE], row = { 0 };
-    for (size_t first = 0; first < field->n; first += AT_ONCE) {
-        size_t count = field->n - first < AT_ONCE ? field->n - first : AT_ONCE;
-        take_elements(element, field->z + first, field->want + first, count);
-        if (field->rank) add_to_rows(forms, &row, element, first, count);
-        add_to_blocks(forms, element, first, count);
-        add_to_lanes(forms, element, count);
-    }
-    fold_lanes(forms);
+    const struct error_field *field = &lines->field;
+    struct line element[AT_ONCE];
+    take_elements(element, field->z + first, field->want + first, count);
+    if (field->rank) add_to_rows(&lines->forms, &lines->row, element, first, count);
+    add_to_blocks(&lines->forms, element, first, count);
+    add_to_lanes(&lines->forms, element, count);
 }
 
 /* ---- one form ------------------------------------------------------------------------------- */
@@ -310,19 +312,40 @@ static struct status open_forms(struct forms *forms, struct arena *arena)
     return status_ok();
 }
 
+struct status error_lines_open(struct error_lines **out, struct arena *arena,
+                               const struct error_field *field)
+{
+    struct error_lines *lines = *out = arena_allocate_zeroed(arena, 1, sizeof *lines);
+    if (!lines) return status_no_memory(sizeof *lines);
+    lines->field = *field;
+    lines->forms.field = &lines->field;
+    if (field->n) TRY(open_forms(&lines->forms, arena));
+    lines->field.shape = NULL; /* the forms have it */
+    return status_ok();
+}
+
+void error_lines_judge(struct line_findings *out, struct error_lines *lines)
+{
+    const struct error_field *field = &lines->field;
+    struct forms *forms = &lines->forms;
+    *out = (struct line_findings){ .dimension = -1 };
+    if (!field->n) return;
+    fold_lanes(forms);
+    for (int d = 0; d < field->rank; d++) try_form(out, field, &forms->slab[d]);
+    try_form(out, field, &forms->row);
+    for (size_t k = 0; k < BLOCKS; k++) try_form(out, field, &forms->block[k]);
+    for (size_t k = 0; k < LANES; k++) try_form(out, field, &forms->lane[k]);
+}
+
 struct status error_lines_find(struct line_findings *out, struct arena *arena,
                                const struct error_field *field)
 {
-    struct forms forms = { .field = field };
     struct arena_mark mark = arena_mark(arena);
-    *out = (struct line_findings){ .dimension = -1 };
-    if (!field->n) return status_ok();
-    TRY(open_forms(&forms, arena));
-    add_up(&forms);
-    for (int d = 0; d < field->rank; d++) try_form(out, field, &forms.slab[d]);
-    try_form(out, field, &forms.row);
-    for (size_t k = 0; k < BLOCKS; k++) try_form(out, field, &forms.block[k]);
-    for (size_t k = 0; k < LANES; k++) try_form(out, field, &forms.lane[k]);
+    struct error_lines *lines;
+    TRY(error_lines_open(&lines, arena, field));
+    for (size_t first = 0; first < field->n; first += AT_ONCE)
+        error_lines_add(lines, first, field->n - first < AT_ONCE ? field->n - first : AT_ONCE);
+    error_lines_judge(out, lines);
     arena_rewind(arena, mark);
     return status_ok();
 }

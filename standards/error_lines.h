@@ -50,4 +50,13 @@ struct error_field {
 struct status error_lines_find(struct line_findings *out, struct arena *arena,
                                const struct error_field *field);
 
+/* The same for a field that is made a block at a time, while it is in a cache: opened, added up from its first element to its last by
+ * ERROR_LINES_BLOCK elements, the rest at the end, and judged once. Its memory is the arena's; the field stays to the end. */
+enum { ERROR_LINES_BLOCK = 256 };
+struct error_lines;
+struct status error_lines_open(struct error_lines **out, struct arena *arena,
+                               const struct error_field *field);
+void error_lines_add(struct error_lines *lines, size_t first, size_t count);
+void error_lines_judge(struct line_findings *out, struct error_lines *lines);
+
 #endif

@@ -18,7 +18,8 @@ struct model {
     double scale_ulp; /* compute unit at the largest value of the tensor */
     bool saturates;
     double largest;
-    float *z; /* of every element, NaN where there is none */
+    float *z;                  /* of every element, NaN where there is none */
+    struct error_lines *lines; /* of z; NULL where they say nothing */
 };
 
 /* The unit in the last place of a dtype at x, finite. As dtype_ulp, which is slower. */
@@ -238,7 +239,7 @@ static bool measure_element(struct model_findings *out, struct error_statistics 
 
 /* ---- blocks of plain elements ---------------------------------------------------------------- */
 
-enum { BLOCK = 256 };
+enum { BLOCK = ERROR_LINES_BLOCK };
 
 /* What measure_element finds of elements whose values are finite, that are within their bounds, and that no better reference
  * would put outside. z is NaN where the model is exact. */
@@ -248,45 +249,54 @@ struct measured_block {
     size_t worse;       /* elements whose quotient is above the one given, or nearly so */
 };
 
-/* Half a unit of float32 at x, finite. */
+/* Half a unit of float32 at x, finite: from the power of two at or below it. */
 static inline double half_unit_f32(double x)
 {
-    const uint64_t least = 1023 - 126;
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    uint64_t exponent = bits >> 52 & 0x7ff;
-    exponent = exponent > least ? exponent : least;
-    bits = (exponent - 24) << 52;
+    bits &= UINT64_C(0x7ff) << 52;
     memcpy(&x, &bits, sizeof x);
-    return x;
+    return (x > 0x1p-126 ? x : 0x1p-126) * 0x1p-24;
 }
 
-/* The float32 elements of a block; `own` the bounds of the reference, or NULL when none is so wide that it matters. Returns how
- * many are not plain: the block is measured one by one then. */
+/* The bounds of a reference for the elements of a block, `relative` and `absolute` where `error` is NULL; `bounded` where they may
+ * be so wide that they matter. */
+struct own_bounds {
+    const double *error;
+    double relative, absolute;
+    bool bounded;
+};
+
+/* The float32 elements of a block. Returns how many are not plain: the block is measured one by one then. */
 VECTORIZED static size_t measure_plain(struct measured_block *restrict out,
                                        const float *restrict got, const double *restrict want,
                                        const double *restrict kernel_bound,
                                        const double *restrict kernel_rms,
-                                       const double *restrict own, bool bounded, double quotient,
-                                       size_t n)
+                                       const struct own_bounds *bounds, double quotient, size_t n)
 {
     static const double largest = 0x1.fffffep127;
+    const double *restrict own = readable(bounds->error, want);
+    const bool stored = bounds->error;
+    const double relative = bounds->relative, absolute = bounds->absolute;
+    /* What rests on the reference's own bound is left to the other path, with a margin for the rounding of the sums. */
+    const double shrink = 1 - 0x1p-40, counts = bounds->bounded ? 0 : 1;
     size_t special = 0, worse = 0;
-    quotient *= 1 - 0x1p-40;
+    quotient *= shrink;
     for (size_t i = 0; i < n; i++) {
         double half = half_unit_f32(want[i]), reach = kernel_bound[i], error = got[i] - want[i];
         double rms = kernel_rms[i], spread = rms, inner = reach < half ? reach : half;
-        spread = spread < 0x1p-480 && spread < reach / 4 ? reach / 4 : spread;
+        double least = spread < 0x1p-480 ? reach / 4 : 0;
+        spread = spread < least ? least : spread;
         spread = spread < inner ? inner : spread;
-        double whole = reach + own[i], size = fabs(error);
-        /* What rests on the reference's own bound is left to the other path, with a margin for the rounding of the sums. */
-        double sure = bounded ? reach * (1 - 0x1p-40) : whole;
-        bool plain = (fabs(want[i]) <= largest) & (whole < INFINITY) & (rms < INFINITY) &
-                     ((size < half) | (size <= sure));
-        special += !plain;
+        double magnitude = fabs(want[i]), size = fabs(error);
+        double whole = reach + (stored ? own[i] : relative * magnitude + absolute);
+        double sure = counts > 0 ? whole : reach * shrink;
+        double most = size < half ? half : sure; /* NaN is above no number */
+        int plain = (magnitude <= largest) & (whole < INFINITY) & (rms < INFINITY) & (size <= most);
+        special += plain ? 0 : 1;
         out->size[i] = size;
         out->allowed[i] = whole + half;
-        worse += size > quotient * (whole + half);
+        worse += size > quotient * (whole + half) ? 1 : 0;
         double z = error / sqrt(spread * spread + 4 * half * half / 12);
         out->z[i] = reach == 0 ? (double)NAN : z;
     }
@@ -294,13 +304,19 @@ VECTORIZED static size_t measure_plain(struct measured_block *restrict out,
     return special;
 }
 
-/* The bounds of the reference for elements from `start` on. */
-VECTORIZED static void own_bounds(double *restrict out, const double *restrict error,
-                                  const double *restrict hi, double relative, double absolute,
-                                  size_t n)
+/* The errors as float. Returns the largest magnitude; NaN is none. */
+VECTORIZED static double store_errors(float *restrict out, const double *restrict z, size_t n)
 {
-    if (error) memcpy(out, error, n * sizeof *out);
-    for (size_t i = 0; !error && i < n; i++) out[i] = relative * fabs(hi[i]) + absolute;
+    enum { LANES = 16 };
+    double most[LANES] = { 0 };
+    size_t whole = n / LANES * LANES;
+    for (size_t i = 0; i < n; i++) out[i] = (float)z[i];
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            most[k] = fabs(z[i + k]) > most[k] ? fabs(z[i + k]) : most[k];
+    for (size_t i = whole; i < n; i++) most[0] = fabs(z[i]) > most[0] ? fabs(z[i]) : most[0];
+    for (size_t k = 1; k < LANES; k++) most[0] = most[k] > most[0] ? most[k] : most[0];
+    return most[0];
 }
 
 /* Measures elements start .. start + count - 1 when all of them are plain. */
@@ -309,24 +325,22 @@ static bool measure_block(struct model_findings *out, struct error_statistics *s
 {
     const struct reference *want = model->want;
     struct measured_block block;
-    double own[BLOCK];
-    own_bounds(own, want->error ? want->error + start : NULL, want->hi + start, want->relative,
-               want->absolute, count);
+    const struct own_bounds own = { want->error ? want->error + start : NULL, want->relative,
+                                    want->absolute, want->state == REFERENCE_BOUNDED };
     if (measure_plain(&block, (const float *)(const void *)model->got + start, want->hi + start,
-                      want->kernel_bound + start, want->kernel_rms + start, own,
-                      want->state == REFERENCE_BOUNDED, out->worst.quotient, count))
+                      want->kernel_bound + start, want->kernel_rms + start, &own,
+                      out->worst.quotient, count))
         return false;
     bool first = out->worst.index == SIZE_MAX;
     for (size_t i = 0; i < count && (first || block.worse); i++)
         note_beyond(out, start + i, want->hi[start + i], got_at(model, start + i),
                     fmin(block.size[i] / block.allowed[i], 1));
-    for (size_t i = 0; i < count; i++) {
-        if (fabs(block.z[i]) > out->largest) {
-            out->largest = fabs(block.z[i]);
+    double largest = store_errors(model->z + start, block.z, count);
+    for (size_t i = 0; largest > out->largest && i < count; i++)
+        if (fabs(block.z[i]) == largest) {
+            out->largest = largest;
             out->largest_index = start + i;
         }
-        model->z[start + i] = (float)block.z[i];
-    }
     error_statistics_add_all(statistics, want->hi + start, block.z, count);
     return true;
 }
@@ -363,26 +377,38 @@ static void measure_all(struct model_findings *out, const struct model *model, s
     bool by_blocks = has_blocks(model);
     for (size_t start = 0, end; start < out->n; start = end) {
         end = out->n - start < BLOCK ? out->n : start + BLOCK;
-        if (by_blocks && measure_block(out, &statistics, model, start, end - start)) continue;
-        for (size_t i = start; i < end; i++) {
+        bool measured = by_blocks && measure_block(out, &statistics, model, start, end - start);
+        for (size_t i = start; !measured && i < end; i++) {
             model->z[i] = NAN;
             if (measure_element(out, &statistics, model, i) && *uncertain_count < capacity)
                 uncertain[(*uncertain_count)++] = i;
         }
+        if (model->lines) error_lines_add(model->lines, start, end - start);
     }
     error_statistics_close(&out->statistics, &statistics);
 }
 
-/* Rows, columns, tiles and lanes; complex elements are pairs along a last dimension. */
-static struct status measure_lines(struct model_findings *out, struct arena *arena,
-                                   const struct model *model, bool complex)
+/* Rows, columns, tiles and lanes; complex elements are pairs along a last dimension. What the last rounding leaves of narrow
+ * results does not show which errors a line shares. */
+static struct status open_lines(struct model *model, struct arena *arena, bool complex)
 {
     const struct reference *want = model->want;
     int64_t shape[TENSOR_MAX_RANK + 1];
+    if (model->dtype != model->compute) return status_ok();
     memcpy(shape, want->shape, (size_t)want->rank * sizeof *shape);
     shape[want->rank] = 2;
     const struct error_field field = { model->z, want->hi, want->n, want->rank + complex, shape };
-    return error_lines_find(&out->lines, arena, &field);
+    return error_lines_open(&model->lines, arena, &field);
+}
+
+static struct status measure(struct model_findings *out, struct arena *arena, struct model *model,
+                             bool complex, size_t *uncertain, size_t capacity,
+                             size_t *uncertain_count)
+{
+    TRY(open_lines(model, arena, complex));
+    measure_all(out, model, uncertain, capacity, uncertain_count);
+    if (model->lines) error_lines_judge(&out->lines, model->lines);
+    return status_ok();
 }
 
 /* A bound widens the interval of its element, so it can hide an error but not make one. The
@@ -410,15 +436,13 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
     model.z = arena_allocate_array(arena, want->n, sizeof *model.z);
     if (!model.z) return status_no_memory(want->n * sizeof *model.z);
     if (!want->kernel_bound) model.scale_ulp = dtype_ulp(model.compute, largest_magnitude(want));
-    measure_all(out, &model, uncertain, MOST_REFINED, &count);
+    bool complex = dtype_is_complex(got->dtype);
+    TRY(measure(out, arena, &model, complex, uncertain, MOST_REFINED, &count));
     bool refined = count && want->refine;
     if (refined) {
         TRY(want->refine(want, count, uncertain, 0x1p-10));
-        measure_all(out, &model, uncertain, MOST_REFINED, &count);
+        TRY(measure(out, arena, &model, complex, uncertain, MOST_REFINED, &count));
     }
-    /* What the last rounding leaves of narrow results does not show which errors a line shares. */
-    if (model.dtype == model.compute)
-        TRY(measure_lines(out, arena, &model, dtype_is_complex(got->dtype)));
     if (!refined) arena_rewind(arena, before); /* what is refined stays */
     return status_ok();
 }

@@ -6,6 +6,7 @@
 #include "bench/primitives/chain_rule.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
+#include "core/vectorize.h"
 
 static void alias_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
@@ -24,6 +25,34 @@ struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype)
     return node;
 }
 
+/* What is joined to the errors of a value: `more` times its size. */
+struct joined_error {
+    double relative, absolute; /* of the errors where there are no arrays */
+    double more;
+    bool typical;
+};
+
+VECTORIZED static void join_errors(double *restrict out, const double *restrict error,
+                                   const double *restrict y, const double *restrict x,
+                                   const struct joined_error *joined, size_t n)
+{
+    const struct joined_error j = *joined;
+    const double *restrict stored = readable(error, y);
+    for (size_t i = 0; i < n; i++) {
+        double size = fabs(y[i]), more = j.more * fabs(x[i]);
+        double before = error ? stored[i] : j.relative * size + j.absolute;
+        double e = j.typical ? sqrt(before * before + more * more) : before + more;
+        out[i] = size < INFINITY ? e : 0;
+    }
+}
+
+/* Squares of float64 errors may underflow. */
+static void join_wide_errors(double *out, const struct node *y, const double *x, double more)
+{
+    for (size_t i = 0; i < y->n; i++)
+        out[i] = isfinite(y->value[i]) ? hypot(node_error(y, i), more * fabs(x[i])) : 0;
+}
+
 struct node *node_model_error(struct tape *tape, struct node *y, struct node *x, double roundings)
 {
     if (!tape_is_model(tape)) return y;
@@ -32,12 +61,10 @@ struct node *node_model_error(struct tape *tape, struct node *y, struct node *x,
     double *error = tape_allocate(tape, y->n, sizeof *error);
     if (tape_failed(tape) || x->n != y->n) return y;
     bool typical = tape_is_typical(tape);
-    if (typical) roundings /= 4;
-    for (size_t i = 0; i < y->n; i++) {
-        double before = node_error(y, i), more = roundings * tape->unit * fabs(value[i]);
-        double e = typical ? hypot(before, more) : before + more;
-        error[i] = isfinite(out->value[i]) ? e : 0;
-    }
+    double more = (typical ? roundings / 4 : roundings) * tape->unit;
+    const struct joined_error joined = { y->relative, y->absolute, more, typical };
+    if (typical && tape->wide) join_wide_errors(error, out, value, more);
+    else join_errors(error, y->error, out->value, value, &joined, y->n);
     out->error = error;
     return out;
 }

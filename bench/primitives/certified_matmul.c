@@ -225,10 +225,11 @@ VECTORIZED static void carry_row_errors(double *restrict error, const double *re
                                         const double *restrict column_error, double row,
                                         double row_error, double spread, size_t n)
 {
+    const double *restrict stored = readable(column_error, column);
     for (size_t j = 0; j < n; j++) {
         double bound = error[j], magnitude = fabs(value[j]);
         if (row_error > 0) bound += spread * row_error * column[j];
-        if (column_error) bound += spread * (row + row_error) * column_error[j];
+        if (column_error) bound += spread * (row + row_error) * stored[j];
         bound *= 1 + 0x1p-40;
         error[j] = magnitude < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;
     }

@@ -74,35 +74,50 @@ struct sums {
     double sum[WIDTH], low[WIDTH], magnitude[WIDTH], plain[WIDTH], carried[WIDTH];
 };
 
-/* The terms of `width` lines side by side, and their sums. */
+/* The terms of `width` lines side by side, and their sums. `adjacent`: the lines lie side by side in memory, too. */
 static inline __attribute__((always_inline)) void add_up(struct sums *restrict s,
                                                          double *restrict term,
                                                          const struct layout *l,
                                                          const size_t *start, bool typical,
-                                                         size_t width)
+                                                         bool adjacent, size_t width)
 {
-    const double *restrict value = l->x->value, *restrict error = l->x->error;
+    const double *value = l->x->value, *error = l->x->error, *stored = readable(error, value);
     const double relative = l->x->relative, absolute = l->x->absolute;
-    *s = (struct sums){ 0 };
+    struct sums sums = { 0 };
     for (size_t k = 0; k < l->extent; k++, term += width) {
         size_t offset = l->offset ? l->offset[k] : k * l->step;
         for (size_t w = 0; w < width; w++) {
-            double x = value[start[w] + offset], size = fabs(x);
-            double e = error ? error[start[w] + offset] : relative * size + absolute;
+            size_t at = (adjacent ? start[0] + w : start[w]) + offset;
+            double x = value[at], size = fabs(x);
+            double e = error ? stored[at] : relative * size + absolute;
             e = size < INFINITY ? e : 0;
             term[w] = x;
-            s->low[w] += two_sum(&s->sum[w], x);
-            s->magnitude[w] += size;
-            s->plain[w] += x;
-            s->carried[w] += typical ? e * e : e;
+            sums.low[w] += two_sum(&sums.sum[w], x);
+            sums.magnitude[w] += size;
+            sums.plain[w] += x;
+            sums.carried[w] += typical ? e * e : e;
         }
     }
+    *s = sums;
 }
 
 VECTORIZED static void add_up_lines(struct sums *s, double *term, const struct layout *l,
                                     const size_t *start, bool typical)
 {
-    add_up(s, term, l, start, typical, WIDTH);
+    add_up(s, term, l, start, typical, false, WIDTH);
+}
+
+VECTORIZED static void add_up_adjacent(struct sums *s, double *term, const struct layout *l,
+                                       const size_t *start, bool typical)
+{
+    add_up(s, term, l, start, typical, true, WIDTH);
+}
+
+static bool are_adjacent(const size_t *start)
+{
+    for (size_t w = 1; w < WIDTH; w++)
+        if (start[w] != start[0] + w) return false;
+    return true;
 }
 
 /* The typical error of the additions, over the unit, of those lines that `need` it; `inexact` ones differ. The terms may be
@@ -135,8 +150,8 @@ static void model_lines(const struct tape *tape, double *out, double *bound, dou
     bool typical = tape_is_typical(tape), need[WIDTH], inexact[WIDTH];
     double own[WIDTH], spread[WIDTH], growth = tape_sum_growth(tape, l->extent);
 
-    if (width == 1) add_up(&s, term, l, start, typical, 1);
-    else add_up_lines(&s, term, l, start, typical);
+    if (width == 1) add_up(&s, term, l, start, typical, false, 1);
+    else (are_adjacent(start) ? add_up_adjacent : add_up_lines)(&s, term, l, start, typical);
     for (size_t w = 0; w < count; w++) {
         out[w] = isfinite(s.sum[w] + s.low[w]) ? s.sum[w] + s.low[w] : s.plain[w];
         own[w] = growth * s.magnitude[w];

@@ -94,7 +94,7 @@ struct product_sums {
 static inline double finite_error(const struct node *x, const double *error, size_t at)
 {
     double size = fabs(x->value[at]);
-    double e = error ? error[at] : x->relative * size + x->absolute;
+    double e = x->error ? error[at] : x->relative * size + x->absolute;
     return size < INFINITY ? e : 0;
 }
 
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void add_up(struct product_sums *re
                                                          const struct lines *l, const size_t *start,
                                                          bool typical, size_t width)
 {
-    const double *ea = a->error, *eb = b->error;
+    const double *ea = readable(a->error, a->value), *eb = readable(b->error, b->value);
     *s = (struct product_sums){ 0 };
     for (size_t k = 0; k < l->extent; k++, term += width)
         for (size_t w = 0; w < width; w++) {
@@ -324,7 +324,7 @@ VECTORIZED static void bounded_centre(double *restrict out, double *restrict err
                                       double et, double unit, double tiny, size_t first, size_t n,
                                       size_t step)
 {
-    const double *ey = y->error, *ec = c->error;
+    const double *ey = readable(y->error, y->value), *ec = readable(c->error, c->value);
     for (size_t k = 0, at = first; k < n; k++, at += step) {
         double size = fabs(y->value[at]), d = c->value[at] - t, v = y->value[at] * d;
         double ed = finite_error(c, ec, at) + et + unit * fabs(d);

@@ -98,8 +98,9 @@ VECTORIZED static void row_errors(double *restrict error, const double *restrict
                                   double tiny, size_t n)
 {
     double k = typical->terms, quotient = typical->quotient, repeated = typical->repeated;
+    const double *restrict looked_at = readable(own, value);
     for (size_t j = 0; j < n; j++) {
-        double spread = own ? own[j] * repeated
+        double spread = own ? looked_at[j] * repeated
                             : estimated_spread(k, value[j], row * column[j]) * quotient;
         error[j] = unit * (fabs(spread) < INFINITY ? sqrt(spread) : 0) + tiny;
     }

@@ -8,6 +8,7 @@
 #include "bench/certify.h"
 #include "bench/evaluation.h"
 #include "bench/kernel_model.h"
+#include "core/checked.h"
 
 static struct status describe_output(struct bench_output *output, struct evaluation *own,
                                      const struct result *result)
@@ -68,7 +69,7 @@ struct status bench_settle(struct bench *bench, const struct value *got)
     return bench->models[0] ? bench_model(bench) : status_ok();
 }
 
-/* The gradient of a random op: a property of the first leaf's. */
+/* The gradients of a random op: a property of each leaf's. */
 static struct status random_gradient(struct bench_output *out, struct bench *bench,
                                      const struct value *cotangents)
 {
@@ -76,20 +77,26 @@ static struct status random_gradient(struct bench_output *out, struct bench *ben
     struct call *call = &bench->own.call;
     const struct value *value = cotangents->list.count ? cotangents->list.items : NULL;
     const struct result *result = &call->results.items[0];
+    size_t n;
     if (!value || value->kind != VALUE_TENSOR || !value->tensor.tensor)
         return status_error(STATUS_SKIP, "there is no cotangent for any output");
     if (!call->arguments.leaf_count || !call->arguments.leaves[0].node)
         return status_error(STATUS_SKIP, "no tensor argument takes part in the call");
     struct node *seed = node_leaf(tape, value->tensor.tensor, false);
     TRY(tape->status);
-    if (seed->n != call->arguments.leaves[0].node->n)
+    if (!shape_elements(&n, result->rank, result->shape) || seed->n != n)
         return status_error(STATUS_SKIP, "the recorded gradient does not have the output's shape");
-    if (!call->arguments.leaves[0].node->tracked) return status_ok();
-    out[0].kind = BENCH_OUTPUT_RANDOM;
-    out[0].property = call->results.gradient_property(call, seed);
-    out[0].reference.dtype = result->dtype;
-    out[0].reference.rank = result->rank;
-    memcpy(out[0].reference.shape, result->shape, sizeof out[0].reference.shape);
+    for (size_t i = 0; i < call->arguments.leaf_count; i++) {
+        const struct node *leaf = call->arguments.leaves[i].node;
+        if (!leaf || !leaf->tracked) continue;
+        out[i].property = call->results.gradient_property(call, seed, i);
+        TRY(tape->status);
+        if (!out[i].property) continue;
+        out[i].kind = BENCH_OUTPUT_RANDOM;
+        out[i].reference.dtype = call->arguments.leaves[i].value->tensor.tensor->dtype;
+        out[i].reference.rank = leaf->rank;
+        memcpy(out[i].reference.shape, leaf->shape, sizeof out[i].reference.shape);
+    }
     return tape->status;
 }
 

@@ -74,6 +74,7 @@ struct status evaluation_forward(struct evaluation *evaluation)
     call->tape = &evaluation->tape;
     call->results.items = NULL;
     call->results.gradient_property = NULL;
+    call->results.gradient_context = NULL;
     call->results.count = call->results.capacity = 0;
     for (size_t i = 0; i < call->arguments.leaf_count; i++) call->arguments.leaves[i].node = NULL;
     call->op->run(call);

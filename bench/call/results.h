@@ -23,9 +23,11 @@ struct result {
 struct results {
     struct result *items;
     size_t count, capacity;
-    /* A random op's gradient by property, when its values are not determined: the property of
-     * the first leaf's gradient for this cotangent of output 0. Set by the op. */
-    const struct bench_property *(*gradient_property)(struct call *call, struct node *cotangent);
+    /* A random op's gradient by property, when its values are not determined: the property of a
+     * leaf's gradient for this cotangent of output 0, NULL where none is known. Set by the op, with what it needs. */
+    const struct bench_property *(*gradient_property)(struct call *call, struct node *cotangent,
+                                                      size_t leaf);
+    const void *gradient_context;
 };
 
 /* Append an output. The node's dtype is the result's; a recorded float dtype of the dump takes

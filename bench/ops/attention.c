@@ -5,9 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/ops/dropped_attention.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/pullback.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/matmul.h"
@@ -47,14 +50,56 @@ static struct node *attention_scores(struct call *call, struct node *q, struct n
     return mask ? apply_mask(tape, scores, mask, false) : scores;
 }
 
+/* The result with dropout, by its law. q, k and v as the call has them, heads of keys once. */
+static void return_dropped(struct call *call, struct node *scores, struct node *weights,
+                           struct node *const *qkv, struct node *repeated_v)
+{
+    struct tape *tape = call->tape;
+    struct node *q = qkv[0], *k = qkv[1], *v = qkv[2], *native = NULL;
+    int64_t shape[TENSOR_MAX_RANK];
+    double p = call_real(call, "dropout_p");
+    bool fits = k->rank == q->rank && v->rank == q->rank &&
+                v->shape[v->rank - 2] == k->shape[k->rank - 2];
+    for (int d = 0; fits && d < q->rank - 2; d++)
+        fits = k->shape[d] == v->shape[d] && (d == q->rank - 3 || k->shape[d] == q->shape[d]);
+    if (!call_require(call, fits && q->n && v->n,
+                      "attention with dropout is followed where query, key and value have the same "
+                      "batches"))
+        return;
+    struct dropped_attention a = {
+        .p = p,
+        .scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[q->rank - 1])
+                                             : call_real(call, "scale"),
+        .batches = 1,
+        .heads = q->rank > 2 ? q->shape[q->rank - 3] : 1,
+        .key_heads = k->rank > 2 ? k->shape[k->rank - 3] : 1,
+        .rows = q->shape[q->rank - 2],
+        .columns = k->shape[k->rank - 2],
+        .width = q->shape[q->rank - 1],
+        .value_width = v->shape[v->rank - 1],
+        .weights = weights,
+        .scores = scores,
+        .q = q,
+        .k = k,
+        .v = v,
+        .leaves = { q, k, v },
+        .dtype = q->dtype,
+    };
+    for (int d = 0; d < q->rank - 3; d++) a.batches *= q->shape[d];
+    memcpy(shape, q->shape, sizeof shape);
+    shape[q->rank - 1] = a.value_width;
+    if (!tape_is_reference(tape))
+        native = node_with_dtype(
+            tape, compose_matmul(tape, dropped_weights(call, weights, p), repeated_v), q->dtype);
+    call_return_dropped_attention(call, &a, native, q->rank, shape);
+}
+
 static void scaled_dot_product_attention(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
-                *v = call_tensor(call, "value");
-    if (!call_require(call, call_real(call, "dropout_p") == 0,
-                      "attention with dropout draws random numbers: there is no value to compare"))
-        return;
+                *v = call_tensor(call, "value"), *const qkv[3] = { q, k, v };
+    double p = call_real(call, "dropout_p");
     if (!call_require(call, q->rank >= 2 && k->rank >= 2 && v->rank >= 2,
                       "attention needs at least two dimensions"))
         return;
@@ -81,7 +126,8 @@ static void scaled_dot_product_attention(struct call *call)
     }
     struct node *scores = attention_scores(call, q, k, call_optional_tensor(call, "attn_mask"));
     struct node *weights = node_softmax(tape, scores, scores->rank - 1);
-    call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);
+    if (p == 0) call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);
+    else if (!tape_failed(tape)) return_dropped(call, scores, weights, qkv, v);
 }
 
 /* ---- fused kernels of aten: (batch, heads, length, width) each --------------------------------------- */
@@ -90,9 +136,6 @@ static void scaled_dot_product_attention(struct call *call)
 static bool is_fused_attention(struct call *call, const struct node *q, const struct node *k,
                                const struct node *v)
 {
-    if (!call_require(call, call_real(call, "dropout_p") == 0,
-                      "attention with dropout draws random numbers: there is no value to compare"))
-        return false;
     if (!call_require(call, q->rank == 4 && k->rank == 4 && v->rank == 4,
                       "query, key and value have four dimensions"))
         return false;
@@ -118,7 +161,10 @@ static void fused_attention(struct call *call)
     if (!is_fused_attention(call, q, k, v)) return;
     struct node *scores = attention_scores(call, q, k, fused_mask(call));
     struct node *weights = node_softmax(tape, scores, 3);
-    call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);
+    if (tape_failed(tape)) return;
+    if (call_real(call, "dropout_p") == 0)
+        call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);
+    else return_dropped(call, scores, weights, (struct node *[]){ q, k, v }, v);
     struct node *sums = node_logsumexp(tape, scores, 3);
     if (padded) call_return_none(call);
     else
@@ -145,6 +191,10 @@ static void fused_attention_backward(struct call *call)
     struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
                 *v = call_tensor(call, "value"), *mask = fused_mask(call);
     struct node *sums = call_tensor(call, "logsumexp");
+    if (!call_require(call, call_real(call, "dropout_p") == 0,
+                      "which weights the forward dropped only its kernel can tell from the seed: "
+                      "record the step with dropout 0"))
+        return;
     if (!is_fused_attention(call, q, k, v)) return;
     if (!call_require(call, sums->rank == 3 && sums->shape[2] >= q->shape[2],
                       "logsumexp has an element for each query"))
@@ -273,7 +323,8 @@ static void multi_head_attention_forward(struct call *call)
     struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
                 *v = call_tensor(call, "value");
     if (!call_require(call, call_real(call, "dropout_p") == 0 || !call_bool(call, "training"),
-                      "attention with dropout draws random numbers: there is no value to compare"))
+                      "dropout between the two products of multi_head_attention_forward has no law "
+                      "that is followed here: record the step with dropout 0"))
         return;
     if (!call_require(call, call_is_none(call, "static_k") && call_is_none(call, "static_v"),
                       "static keys and values are not in the catalogue"))

@@ -7,8 +7,10 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/ctc.h"
+#include "bench/primitives/gather.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/selection.h"
 
 /* `count` integers from a tensor or a list. */
@@ -93,11 +95,87 @@ static void ctc_loss(struct call *call)
     call_return_typed(call, loss, x->dtype);
 }
 
+/* ---- MindSpore's greedy decoder --------------------------------------------------------------------------- */
+
+/* The likeliest class of each step of each sequence, the first of equal ones. */
+static int64_t *likeliest(struct call *call, struct node *x)
+{
+    const double *value = node_values(call->tape, x);
+    int64_t steps = x->shape[0], batch = x->shape[1], classes = x->shape[2];
+    int64_t *best = tape_allocate(call->tape, (size_t)(steps * batch) + 1, sizeof *best);
+    for (int64_t i = 0; !tape_failed(call->tape) && i < steps * batch; i++) {
+        const double *row = value + i * classes;
+        best[i] = 0;
+        for (int64_t c = 1; c < classes; c++)
+            if (row[c] > row[best[i]]) best[i] = c;
+    }
+    return best;
+}
+
+/* Of each step the likeliest class; the last class is blank, and with merge_repeated a class counts once for a run of steps.
+ * Places (sequence, position) and classes of what is left, the shape of a table that holds them, and for each sequence minus
+ * the sum of the numbers of its likeliest classes. Which of classes that are as likely counts is the first. */
+static void greedy_decoder(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "inputs"), *lengths = call_tensor(call, "sequence_length");
+    bool merges = call_bool(call, "merge_repeated");
+    if (!call_require(call,
+                      x->rank == 3 && x->n && !x->integer && lengths->integer &&
+                          lengths->n == (size_t)x->shape[1],
+                      "(steps, batch, classes) and a length for each sequence are needed"))
+        return;
+    int64_t steps = x->shape[0], batch = x->shape[1], blank = x->shape[2] - 1, longest = 0, n = 0;
+    for (int64_t b = 0; b < batch; b++)
+        if (!call_require(call, lengths->integer[b] >= 0 && lengths->integer[b] <= steps,
+                          "a sequence of %lld steps of %lld", (long long)lengths->integer[b],
+                          (long long)steps))
+            return;
+    int64_t *places = tape_allocate(tape, 3 * (size_t)(steps * batch) + 1, sizeof *places),
+            *map = tape_allocate(tape, (size_t)(steps * batch) + 1, sizeof *map);
+    if (tape_failed(tape)) return;
+    const int64_t *best = likeliest(call, x);
+    if (tape_failed(tape)) return;
+    for (int64_t b = 0; b < batch; b++) {
+        int64_t before = -1, at = 0;
+        for (int64_t t = 0; t < steps; t++) {
+            int64_t c = best[t * batch + b];
+            map[b * steps + t] = t < lengths->integer[b] ? (t * batch + b) * (blank + 1) + c : -1;
+            if (t >= lengths->integer[b]) continue;
+            if (c != blank && !(merges && c == before)) {
+                int64_t *place = places + 3 * n++;
+                place[0] = b;
+                place[1] = at++;
+                place[2] = c;
+            }
+            before = c;
+        }
+        longest = at > longest ? at : longest;
+    }
+    struct node *where = node_new_integer(tape, DT_I64, 2, (int64_t[]){ n, 2 }),
+                *what = node_new_integer(tape, DT_I64, 1, &n),
+                *table = node_new_integer(tape, DT_I64, 1, (int64_t[]){ 2 });
+    if (tape_failed(tape)) return;
+    for (int64_t i = 0; i < n; i++) {
+        where->integer[2 * i] = places[3 * i];
+        where->integer[2 * i + 1] = places[3 * i + 1];
+        what->integer[i] = places[3 * i + 2];
+    }
+    table->integer[0] = batch;
+    table->integer[1] = longest;
+    call_return(call, where);
+    call_return(call, what);
+    call_return(call, table);
+    struct node *chosen = node_gather(tape, x, 2, (int64_t[]){ batch, steps }, map, 0);
+    call_return_typed(call, node_scale(tape, node_sum(tape, chosen, 2, true), -1), x->dtype);
+}
+
 /* clang-format off */
 #define ARGUMENTS "(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0"
 const struct op ops_ctc[] = {
     { "ctc_loss", FUNCTIONAL, ARGUMENTS ", str reduction='mean', bool zero_infinity=False)", ctc_loss, 0, 0, NULL },
     { "ctc_loss", TORCH, ARGUMENTS ", int reduction=0, bool zero_infinity=False)", ctc_loss, 0, 0, NULL },
+    { "ctc_greedy_decoder", MINDSPORE, "(Tensor inputs, Tensor sequence_length, bool merge_repeated)", greedy_decoder, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(ctc);

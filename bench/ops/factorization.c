@@ -125,7 +125,10 @@ static void return_qr(struct call *call, const char *name, bool complete, bool o
     call_return_batch(call, r, x);
 }
 
-static void qr(struct call *call) { return_qr(call, "input", !call_bool(call, "some"), false); }
+static void qr(struct call *call)
+{
+    return_qr(call, "input", !call_bool(call, "some"), false);
+}
 
 static void linalg_qr(struct call *call)
 {
@@ -210,8 +213,9 @@ static void general_eigen(struct call *call) { call_general_eigen(call, call->op
 
 /* ---- singular vectors -------------------------------------------------------------------------------- */
 
-/* U, S and V, or V^H. */
-static void return_singular(struct call *call, const char *name, bool full, bool adjoint)
+/* U, S and V, or V^H; S first of all where values_first. */
+static void return_singular(struct call *call, const char *name, bool full, bool adjoint,
+                            bool values_first)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, name), *a = call_batch(call, name);
@@ -222,12 +226,13 @@ static void return_singular(struct call *call, const char *name, bool full, bool
         return;
     struct singular_vectors vectors = {
         .full = full,
-        .aim_u = device_matrices(call, 0, a, m, full ? m : k, false),
+        .aim_u = device_matrices(call, values_first, a, m, full ? m : k, false),
         .aim_v = device_matrices(call, 2, a, n, full ? n : k, adjoint),
     };
     struct node *values = node_singular(tape, a, &vectors);
+    if (values_first) call_return_real_batch(call, values, x);
     call_return_batch(call, vectors.u, x);
-    call_return_real_batch(call, values, x);
+    if (!values_first) call_return_real_batch(call, values, x);
     call_return_batch(call, adjoint ? adjoint_of(tape, vectors.v) : vectors.v, x);
 }
 
@@ -248,15 +253,26 @@ static void return_values_alone(struct call *call, const char *name, bool zero)
 static void svd(struct call *call)
 {
     if (call_bool(call, "compute_uv"))
-        return_singular(call, "input", !call_bool(call, "some"), false);
+        return_singular(call, "input", !call_bool(call, "some"), false, false);
     else return_values_alone(call, "input", true);
+}
+
+/* MindSpore's: S, U and V, or S alone. */
+static void svd_values_first(struct call *call)
+{
+    struct node *a = call_batch(call, "input");
+    if (call_bool(call, "compute_uv"))
+        return_singular(call, "input", call_bool(call, "full_matrices"), false, true);
+    else if (!tape_failed(call->tape))
+        call_return_real_batch(call, node_singular_values(call->tape, a),
+                               call_tensor(call, "input"));
 }
 
 /* detail 1: aten's, which may be asked for the values alone. */
 static void linalg_svd(struct call *call)
 {
     if (!call->op->detail || call_bool(call, "compute_uv"))
-        return_singular(call, "A", call_bool(call, "full_matrices"), true);
+        return_singular(call, "A", call_bool(call, "full_matrices"), true, false);
     else return_values_alone(call, "A", false);
 }
 
@@ -417,6 +433,7 @@ const struct op ops_factorization[] = {
     { "linalg.eigvals", TORCH, "(Tensor input)", general_eigen, 0, 0, NULL },
     { "symeig", TORCH | TENSOR, "(Tensor input, bool eigenvectors=False, bool upper=True)", symeig, 0, 0, NULL },
     { "svd", TORCH | TENSOR, "(Tensor input, bool some=True, bool compute_uv=True)", svd, 0, 0, NULL },
+    { "svd", MINDSPORE, "(Tensor input, bool full_matrices, bool compute_uv)", svd_values_first, 0, 0, NULL },
     { "linalg.svd", TORCH, "(Tensor A, bool full_matrices=True, *, str? driver=None)", linalg_svd, 0, 0, NULL },
     { "_linalg_svd", TORCH, "(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None)", linalg_svd, 0, 1, NULL },
     { "linalg.lstsq", TORCH, "(Tensor input, Tensor b, float? rcond=None, *, str? driver=None)", lstsq, 0, 0, NULL },

@@ -9,9 +9,12 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/attention_layout.h"
+#include "bench/ops/dropped_attention.h"
 #include "bench/ops/npu_groups.h"
 #include "bench/ops/operands.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/integral.h"
@@ -127,7 +130,7 @@ struct block attend(struct call *call, const struct attention *a, struct node *q
                     struct node *v, struct node *mask, bool statistics)
 {
     struct tape *tape = call->tape;
-    struct block block = { q, q, q };
+    struct block block = { q, q, q, q, q };
     if (!call_require(call, k->shape[1] >= 1 && q->shape[1] % k->shape[1] == 0,
                       "%lld query heads do not divide into %lld key heads", (long long)q->shape[1],
                       (long long)k->shape[1]) ||
@@ -159,7 +162,11 @@ struct block attend(struct call *call, const struct attention *a, struct node *q
                           scores->shape[1] == heads,
                       "pse does not have the shape of the scores"))
         return block;
-    block.y = compose_matmul(tape, masked_softmax(tape, scores, mask), v);
+    block.scores = scores;
+    block.weights = masked_softmax(tape, scores, mask);
+    if (a->drops && !tape_is_reference(tape))
+        block.weights = dropped_weights(call, block.weights, a->drops);
+    block.y = compose_matmul(tape, block.weights, v);
     if (!statistics || !shape[3]) return block;
     struct node *open = mask ? node_select(tape, mask, node_scalar(tape, -INFINITY), scores)
                              : scores;
@@ -174,9 +181,6 @@ static bool read_attention(struct call *call, struct attention *a, const char *b
                            const char *after)
 {
     memset(a, 0, sizeof *a);
-    if (!call_require(call, call_real(call, "keep_prob") == 1,
-                      "attention with dropout draws random numbers: there is no value to compare"))
-        return false;
     a->mode = call_int(call, "sparse_mode");
     a->before = token_window(call, before);
     a->after = token_window(call, after);
@@ -276,6 +280,40 @@ static struct node *with_rope(struct call *call, struct node *x, const char *nam
     return node_concatenate(call->tape, (struct node *[]){ x, rope }, 2, 3);
 }
 
+/* The result with dropout, by its law; ropes are parts of query and key, whose gradients have none. */
+static void return_dropped(struct call *call, const struct attention *a, const struct block *block,
+                           struct node *const *qkv, const char *layout, enum dtype dtype)
+{
+    struct tape *tape = call->tape;
+    struct node *q = qkv[0], *k = qkv[1], *v = qkv[2], *y = from_bnsd(tape, block->y, layout);
+    struct node *query = call_tensor(call, "query"), *key = call_tensor(call, "key");
+    struct dropped_attention dropped = {
+        .p = a->drops,
+        .scale = a->scale,
+        .batches = q->shape[0],
+        .heads = q->shape[1],
+        .key_heads = k->shape[1],
+        .rows = q->shape[2],
+        .columns = k->shape[2],
+        .width = q->shape[3],
+        .value_width = v->shape[3],
+        .weights = block->weights,
+        .scores = block->scores,
+        .q = q,
+        .k = k,
+        .v = v,
+        .leaves = { query->n == q->n ? query : NULL, key->n == k->n ? key : NULL,
+                    call_tensor(call, "value") },
+        .arrange = from_bnsd,
+        .layout = layout,
+        .dtype = dtype,
+    };
+    if (tape_failed(tape)) return;
+    call_return_dropped_attention(call, &dropped,
+                                  tape_is_reference(tape) ? NULL : node_with_dtype(tape, y, dtype),
+                                  y->rank, y->shape);
+}
+
 /* npu_fusion_attention and its relatives. detail 1: of version 2 and 3, which name the window in full and let pse be
  * added after the scale (pse_type 1: before it; 0: after). The maxima, the sums and what dropout needs are the kernel's. */
 static void fusion_attention(struct call *call)
@@ -318,6 +356,12 @@ static void fusion_attention(struct call *call)
     a.wants_mask = second;
     a.scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[3])
                                           : call_real(call, "scale");
+    a.drops = 1 - call_real(call, "keep_prob");
+    if (!call_require(
+            call, !a.drops || (!packed && a.mode != 6),
+            "dropout of packed sequences and of prefixes draws numbers that are not followed "
+            "here: record the step with keep_prob 1"))
+        return;
     struct node *y;
     if (packed) {
         y = packed_attention(call, &a, q, k, v, "actual_seq_qlen", "actual_seq_kvlen", NULL);
@@ -336,7 +380,12 @@ static void fusion_attention(struct call *call)
                           (long long)a.mode))
             return;
         struct node *mask = block_mask(call, &a, a.mode, 0, q->shape[2], k->shape[2]);
-        y = attend(call, &a, q, k, v, mask, false).y;
+        struct block block = attend(call, &a, q, k, v, mask, false);
+        y = block.y;
+        if (a.drops && !tape_failed(tape)) {
+            return_dropped(call, &a, &block, (struct node *[]){ q, k, v }, layout, dtype);
+            return;
+        }
     }
     call_return_typed(call, from_bnsd(tape, y, layout), dtype);
 }
@@ -354,9 +403,9 @@ static void fused_attention_score(struct call *call)
         if (!call_require(call, !call_bool(call, turned[i]), "'%s' is not followed here",
                           turned[i]))
             return;
-    if (!call_require(
-            call, call_real(call, "keep_prob") == 1,
-            "attention with dropout draws random numbers: there is no value to compare") ||
+    if (!call_require(call, call_real(call, "keep_prob") == 1,
+                      "dropout of this form of attention draws numbers that are not followed here: "
+                      "record the step with keep_prob 1") ||
         !call_require(call, q->rank == 4 && k->rank == 4 && v->rank == 4 && !mask->integer,
                       "query, key and value have four dimensions"))
         return;

@@ -13,11 +13,13 @@ struct attention {
     bool wants_mask;    /* without a mask mode and window count for nothing; else they make one */
     int64_t prefix[64]; /* of each batch, for modes 5 and 6 */
     int prefixes;
+    double drops; /* the chance of a weight to be dropped */
 };
 
-/* What a block returns: (B, N, S, D), and for each query the largest score and the sum of exponentials about it. */
+/* What a block returns: (B, N, S, D), and for each query the largest score and the sum of exponentials about it; the scores
+ * before the mask and the weights. In the reference nothing is dropped, elsewhere weights are, at random. */
 struct block {
-    struct node *y, *largest, *sum;
+    struct node *y, *largest, *sum, *scores, *weights;
 };
 
 /* softmax of the scores of q (B, N, S, D) and k (B, K, S', D), masked entries left out, times v (B, K, S', D'), with

@@ -472,8 +472,10 @@ static const struct bench_property *dropout_property(struct tape *tape, struct d
 }
 
 /* The gradient is 0 or scale times the cotangent, by the mask that the device's output shows. */
-static const struct bench_property *dropout_gradient(struct call *call, struct node *cotangent)
+static const struct bench_property *dropout_gradient(struct call *call, struct node *cotangent,
+                                                     size_t leaf)
 {
+    if (leaf != 0) return NULL;
     const struct dropout *forward = call->results.items[0].property->context;
     struct dropout d = *forward;
     d.x = node_values(call->tape, cotangent);

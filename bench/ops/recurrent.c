@@ -6,14 +6,19 @@
  * sequences end and, in the other direction, more as they begin. */
 #include "bench/ops/recurrent.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/properties.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
@@ -223,8 +228,114 @@ static bool read_cell(struct cell *cell, struct call *call, struct node **params
 
 struct layers {
     int count, directions;
+    double drops;       /* the chance of an output between two layers to be dropped */
     struct node *h, *c; /* initial: (count * directions, batch, width) */
 };
+
+/* ---- dropout between layers ------------------------------------------------------------------------ */
+
+/* What a layer hands to the next one. The reference drops nothing: it is used for the first layer alone. */
+static struct node *handed_on(struct call *call, const struct layers *layers, struct node *x, int k)
+{
+    struct tape *tape = call->tape;
+    if (!layers->drops || tape_is_reference(tape)) return x;
+    struct node *mask = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
+    for (size_t i = 0; !tape_failed(tape) && i < mask->n; i++)
+        mask->integer[i] = random_uniform(call, (size_t)k * x->n + i) >= layers->drops;
+    return node_select(tape, mask, node_scale(tape, x, 1 / (1 - layers->drops)),
+                       node_scalar(tape, 0));
+}
+
+/* Final states of layers that dropout reaches depend on choices which no output tells: the device's are taken for right as
+ * far as they lie within the bounds of the activations. State k of `total` in the output `at`. */
+static struct node *device_state(struct call *call, struct node *own, size_t at, int k, int total,
+                                 double most)
+{
+    struct tape *tape = call->tape;
+    struct node *all = call_device_numbers(call, at, (size_t)total * own->n);
+    if (!all || all->integer) return own;
+    struct node *y = node_new_real(tape, own->dtype, own->rank, own->shape);
+    for (size_t i = 0; !tape_failed(tape) && i < y->n; i++) {
+        double x = all->value[(size_t)k * own->n + i];
+        y->value[i] = isnan(x) ? 0 : fmin(fmax(x, -most), most);
+    }
+    return y;
+}
+
+/* What must hold of outputs that dropout reaches. */
+struct last_steps {
+    const struct tensor *states; /* the device's, or NULL */
+    int64_t steps, batch, width; /* width of one direction */
+    int directions, total;
+    bool batch_first;
+    double least, most;
+};
+
+/* Element (step, batch, feature) of the outputs. */
+static size_t place_of(const struct last_steps *last, int64_t t, int64_t b, int64_t f)
+{
+    int64_t row = last->batch_first ? b * last->steps + t : t * last->batch + b;
+    return (size_t)(row * last->directions * last->width + f);
+}
+
+static bool last_steps_are_states(const struct last_steps *last, const double *y, const double *h,
+                                  char *reason, size_t bytes)
+{
+    for (int d = 0; d < last->directions; d++)
+        for (int64_t b = 0; b < last->batch; b++)
+            for (int64_t f = 0; f < last->width; f++) {
+                size_t at = place_of(last, d ? 0 : last->steps - 1, b, d * last->width + f);
+                int64_t state = last->total - last->directions + d;
+                double want = h[(state * last->batch + b) * last->width + f];
+                if (y[at] == want) continue;
+                (void)snprintf(reason, bytes,
+                               "element %zu, of the last step, is %.9g; the final state is %.9g",
+                               at, y[at], want);
+                return false;
+            }
+    return true;
+}
+
+static bool last_steps_hold(const struct bench_property *property, const struct tensor *got,
+                            char *reason, size_t bytes)
+{
+    const struct last_steps *last = property->context;
+    struct arena arena = { 0 };
+    struct tensor dense, states;
+    size_t n = tensor_elements(got), m = last->states ? tensor_elements(last->states) : 0;
+    double *y = arena_allocate_array(&arena, n + m + 1, sizeof *y);
+    bool holds = false;
+    if (!y || tensor_densify(&dense, &arena, got).code ||
+        (m && tensor_densify(&states, &arena, last->states).code)) {
+        (void)snprintf(reason, bytes, "there is no memory to test the outputs");
+        goto done;
+    }
+    dtype_to_double(y, dense.data, dense.dtype, n);
+    if (m) dtype_to_double(y + n, states.data, states.dtype, m);
+    for (size_t i = 0; i < n; i++)
+        if (!(y[i] >= last->least && y[i] <= last->most)) {
+            (void)snprintf(reason, bytes,
+                           "element %zu is %.9g, outside of what the activations give", i, y[i]);
+            goto done;
+        }
+    holds = m != (size_t)(last->total * last->batch * last->width) ||
+            last_steps_are_states(last, y, y + n, reason, bytes);
+done:
+    arena_release(&arena);
+    return holds;
+}
+
+static const struct bench_property *no_gradient(struct call *call, struct node *cotangent,
+                                                size_t leaf)
+{
+    (void)cotangent;
+    (void)leaf;
+    (void)call_require(
+        call, false,
+        "gradients through a dropout between layers depend on choices that no output "
+        "tells: record the step with dropout 0");
+    return NULL;
+}
 
 /* Run the layers on x (rows by time) and return output and states; `shape` is the output's but for its last
  * extent, transposed from (time, batch) where batches come first. */
@@ -240,6 +351,7 @@ static struct node *run_layers(struct call *call, const struct layers *layers,
         return x;
     struct cell cell;
     for (int k = 0; k < total && !tape_failed(tape); k += layers->directions) {
+        if (k) x = handed_on(call, layers, x, k);
         struct node *both[2] = { NULL, NULL };
         for (int d = 0; d < layers->directions; d++) {
             struct state state = { layer_of(tape, layers->h, k + d),
@@ -254,15 +366,32 @@ static struct node *run_layers(struct call *call, const struct layers *layers,
     return x;
 }
 
+static double largest_magnitude(struct tape *tape, struct node *x)
+{
+    double most = 0;
+    const double *value = node_values(tape, x);
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) most = fmax(most, fabs(value[i]));
+    return most;
+}
+
+/* Does a layer have a projection behind its activation? */
+static bool is_projected(struct call *call)
+{
+    int count;
+    (void)call_tensors(call, "params", &count);
+    int total = (int)call_int(call, "num_layers") * (call_bool(call, "bidirectional") ? 2 : 1);
+    return total && count / total > (call_bool(call, "has_biases") ? 4 : 2);
+}
+
 /* hx: a tensor, or of an LSTM a list of two. */
 static bool read_layers(struct layers *layers, struct call *call)
 {
     int count;
     *layers = (struct layers){ .count = (int)call_int(call, "num_layers"),
                                .directions = call_bool(call, "bidirectional") ? 2 : 1 };
-    bool random = call_bool(call, "train") && call_real(call, "dropout") != 0 && layers->count > 1;
-    if (!call_require(call, !random,
-                      "dropout between layers draws random numbers: there is no value to compare"))
+    if (call_bool(call, "train") && layers->count > 1) layers->drops = call_real(call, "dropout");
+    if (!call_require(call, layers->drops >= 0 && layers->drops < 1, "dropout %g between layers",
+                      layers->drops))
         return false;
     struct node **hx = call_tensors(call, "hx", &count);
     bool lstm = call->op->detail == CELL_LSTM;
@@ -278,6 +407,55 @@ static bool read_layers(struct layers *layers, struct call *call)
         "the initial states are not those of %d layers", layers->count);
 }
 
+/* Rows by time as the call returns them. */
+static struct node *by_time(struct tape *tape, const struct sequence *sequence, struct node *y,
+                            bool packed, bool batch_first)
+{
+    if (packed) return y;
+    y = node_reshape(tape, y, 3, (int64_t[]){ sequence->steps, sequence->batch, y->shape[1] });
+    return batch_first ? node_transpose(tape, y, 0, 1) : y;
+}
+
+/* The outputs behind a dropout by what must hold of them, and the device's states of the layers that it reaches in h. */
+static bool return_outputs(struct call *call, const struct layers *layers,
+                           const struct sequence *sequence, struct node *y, struct node **h,
+                           bool packed, bool batch_first, enum dtype dtype)
+{
+    struct tape *tape = call->tape;
+    int kind = (int)call->op->detail, total = layers->count * layers->directions;
+    struct last_steps *last = tape_allocate(tape, 1, sizeof *last);
+    struct bench_property *property = tape_allocate(tape, 1, sizeof *property);
+    double bound = kind == CELL_RELU ? INFINITY
+                                     : 1; /* of an output; initial states may be larger */
+    if (kind == CELL_GRU) bound = fmax(1, largest_magnitude(tape, layers->h));
+    int64_t width = h[0]->shape[1];
+    if (y->shape[1] != width * layers->directions) return false;
+    if (h[0]->shape[1] != layers->h->shape[2] || is_projected(call)) bound = INFINITY;
+    y = node_with_dtype(tape, by_time(tape, sequence, y, packed, batch_first), dtype);
+    if (tape_failed(tape)) return false;
+    *last = (struct last_steps){ packed ? NULL : call_device_output(call, 1),
+                                 sequence->steps,
+                                 sequence->batch,
+                                 width,
+                                 layers->directions,
+                                 total,
+                                 batch_first,
+                                 kind == CELL_RELU ? 0 : -bound,
+                                 bound };
+    *property = (struct bench_property){ "within the activations, the last step the final state; "
+                                         "layers that dropout reaches are not "
+                                         "compared",
+                                         last_steps_hold, last };
+    for (int k = layers->directions; tape_is_reference(tape) && k < total; k++) {
+        h[k] = device_state(call, h[k], 1, k, total, bound);
+        if (layers->c) h[total + k] = device_state(call, h[total + k], 2, k, total, INFINITY);
+    }
+    call_return_random(call, tape_is_reference(tape) ? NULL : y, dtype, y->rank, y->shape,
+                       property);
+    if (tape_is_reference(tape)) call->results.gradient_property = no_gradient;
+    return !tape_failed(tape);
+}
+
 static void return_layers(struct call *call, const struct layers *layers,
                           const struct sequence *sequence, struct node *x, bool packed,
                           bool batch_first)
@@ -289,9 +467,10 @@ static void return_layers(struct call *call, const struct layers *layers,
     if (!h) return;
     struct node *y = run_layers(call, layers, sequence, x, h, h + total);
     if (tape_failed(tape)) return;
-    if (!packed)
-        y = node_reshape(tape, y, 3, (int64_t[]){ sequence->steps, sequence->batch, y->shape[1] });
-    call_return_typed(call, batch_first ? node_transpose(tape, y, 0, 1) : y, dtype);
+    if (layers->drops && !return_outputs(call, layers, sequence, y, h, packed, batch_first, dtype))
+        return;
+    if (!layers->drops)
+        call_return_typed(call, by_time(tape, sequence, y, packed, batch_first), dtype);
     call_return_typed(call, stacked(tape, h, total), dtype);
     if (layers->c) call_return_typed(call, stacked(tape, h + total, total), dtype);
 }
@@ -411,6 +590,46 @@ static void fused_lstm_cell(struct call *call)
     call_return_typed(call, node_concatenate(tape, step.gate, 4, 1), c->dtype);
 }
 
+/* Its gradient: of the gates before their activations, of the state and of the biases, from the states before and after and
+ * the activated gates that the forward kept. */
+static void fused_lstm_cell_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *dh = call_optional_tensor(call, "grad_hy"),
+                *dc = call_optional_tensor(call, "grad_cy"), *before = call_tensor(call, "cx"),
+                *after = call_tensor(call, "cy"), *kept = call_tensor(call, "workspace"),
+                *one = node_scalar(tape, 1), *g[4], *d[4];
+    if (!call_require(call,
+                      (dh || dc) && before->rank == 2 && kept->rank == 2 && after->n == before->n &&
+                          kept->shape[0] == before->shape[0] &&
+                          kept->shape[1] == 4 * before->shape[1],
+                      "the states and four gates for each of their elements are needed"))
+        return;
+    int64_t width = before->shape[1];
+    struct node *saturated = node_apply(tape, "tanh", after), *along = dc;
+    for (int k = 0; k < 4; k++) g[k] = gate(tape, kept, width, k);
+    if (dh) {
+        struct node *slope = node_subtract(tape, one, node_multiply(tape, saturated, saturated));
+        struct node *own = node_multiply(tape, node_multiply(tape, dh, g[3]), slope);
+        along = dc ? node_add(tape, own, dc) : own;
+    }
+    d[0] = node_multiply(tape, along, g[2]);
+    d[1] = node_multiply(tape, along, before);
+    d[2] = node_multiply(tape, along, g[0]);
+    d[3] = dh ? node_multiply(tape, dh, saturated) : node_scale(tape, saturated, 0);
+    for (int k = 0; k < 4; k++) {
+        struct node *slope = k == 2 ? node_subtract(tape, one, node_multiply(tape, g[k], g[k]))
+                                    : node_multiply(tape, g[k], node_subtract(tape, one, g[k]));
+        d[k] = node_multiply(tape, d[k], slope);
+    }
+    struct node *gates = node_concatenate(tape, d, 4, 1);
+    call_return_typed(call, gates, kept->dtype);
+    call_return_typed(call, node_multiply(tape, along, g[1]), before->dtype);
+    if (call_bool(call, "has_bias"))
+        call_return_typed(call, node_sum(tape, gates, 1, false), kept->dtype);
+    else call_return_none(call);
+}
+
 /* clang-format off */
 #define LAYERS "bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
 #define RECURRENT(name, hx, kind) \
@@ -428,6 +647,7 @@ const struct op ops_recurrent[] = {
     CELL("rnn_tanh_cell", "", CELL_TANH),
     CELL("rnn_relu_cell", "", CELL_RELU),
     { "_thnn_fused_lstm_cell", ATEN, "(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? hidden_bias=None)", fused_lstm_cell, OP_ONE_NODE, 0, NULL },
+    { "_thnn_fused_lstm_cell_backward_impl", ATEN, "(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, Tensor workspace, bool has_bias)", fused_lstm_cell_backward, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(recurrent);

@@ -1,4 +1,4 @@
-/* Draws whose law differs from element to element: poisson, binomial, multinomial, randperm.
+/* Draws whose law differs from element to element: poisson, binomial, gamma, multinomial, randperm, shuffle.
  *
  * Each draw is turned into a uniform number (Rosenblatt 1952): with F the distribution of the draw
  * given the draws before it, U = F(k-) + v (F(k) - F(k-)), v uniform and independent of the draws, is
@@ -7,13 +7,16 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench/call/call.h"
 #include "bench/ops/properties.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"
 #include "bench/tape/broadcast.h"
+#include "core/checked.h"
 #include "core/log_gamma.h"
 
 /* ---- distribution functions ----------------------------------------------------------------------- */
@@ -75,6 +78,12 @@ static double poisson_cdf(double k, double rate, double unused)
     return k < 0 ? 0 : rate <= 0 ? 1 : 1 - lower_gamma(floor(k) + 1, rate);
 }
 
+/* P(X <= x) for a gamma distribution of shape alpha and rate beta. */
+static double gamma_cdf(double x, double alpha, double beta)
+{
+    return lower_gamma(alpha, beta * x);
+}
+
 static double binomial_cdf(double k, double count, double p)
 {
     return k < 0 ? 0 : k >= count ? 1 : 1 - incomplete_beta(floor(k) + 1, count - floor(k), p);
@@ -85,17 +94,44 @@ static double binomial_cdf(double k, double count, double p)
 struct draws {
     const char *name;
     size_t n;                     /* draws: elements of the result */
-    const double *first, *second; /* counts: parameters by element; multinomial: weights */
+    const double *first, *second; /* parameters by element; multinomial: weights */
+    size_t period;                /* 0, or after how many elements the parameters repeat */
     double (*cdf)(double k, double first, double second);
+    bool continuous;         /* else whole numbers */
     size_t classes, samples; /* multinomial; randperm: classes = samples = n */
     bool replacement;
 };
+
+static double parameter(const double *of, const struct draws *draws, size_t i)
+{
+    return of ? of[draws->period ? i % draws->period : i] : 0;
+}
+
+/* A draw is known up to half a step of its dtype. */
+static bool continuous_uniforms(double *u, const struct draws *draws, const double *x,
+                                enum dtype dtype, char *reason, size_t bytes)
+{
+    for (size_t i = 0; i < draws->n; i++) {
+        double first = parameter(draws->first, draws, i),
+               second = parameter(draws->second, draws, i), slack = dtype_ulp(dtype, x[i]) / 2;
+        if (!(x[i] >= 0) || isinf(x[i])) {
+            (void)snprintf(reason, bytes, "element %zu is %.9g, which %s cannot be", i, x[i],
+                           draws->name);
+            return false;
+        }
+        double below = draws->cdf(fmax(x[i] - slack, 0), first, second),
+               upto = draws->cdf(x[i] + slack, first, second);
+        u[i] = below + random_hash(i) * (upto - below);
+    }
+    return true;
+}
 
 static bool count_uniforms(double *u, const struct draws *draws, const double *k, enum dtype dtype,
                            char *reason, size_t bytes)
 {
     for (size_t i = 0; i < draws->n; i++) {
-        double first = draws->first[i], second = draws->second ? draws->second[i] : 0;
+        double first = parameter(draws->first, draws, i),
+               second = parameter(draws->second, draws, i);
         if (!(k[i] >= 0) || k[i] != floor(k[i]) ||
             (draws->second && k[i] > first * (1 + dtype_ulp(dtype, 1)))) {
             (void)snprintf(reason, bytes, "element %zu is %.9g, which %s cannot be", i, k[i],
@@ -158,8 +194,9 @@ static bool draws_hold(const struct bench_property *property, const struct tenso
         (void)snprintf(reason, bytes, "there is no memory to test the distribution");
     } else {
         dtype_to_double(k, dense.data, dense.dtype, draws->n);
-        holds = (draws->cdf ? count_uniforms(u, draws, k, dense.dtype, reason, bytes)
-                            : class_uniforms(u, draws, k, left, reason, bytes)) &&
+        holds = (draws->continuous ? continuous_uniforms(u, draws, k, dense.dtype, reason, bytes)
+                 : draws->cdf      ? count_uniforms(u, draws, k, dense.dtype, reason, bytes)
+                                   : class_uniforms(u, draws, k, left, reason, bytes)) &&
                 random_uniforms_hold(u, draws->n, draws->name, reason, bytes);
     }
     arena_release(&arena);
@@ -184,8 +221,8 @@ static const struct bench_property *draws_property(struct call *call, struct dra
 /* The least k with cdf(k) > u. */
 static double count_quantile(const struct draws *draws, size_t i, double u)
 {
-    double first = draws->first[i], second = draws->second ? draws->second[i] : 0, low = -1,
-           high = 1;
+    double first = parameter(draws->first, draws, i), second = parameter(draws->second, draws, i),
+           low = -1, high = 1;
     while (draws->cdf(high, first, second) <= u && high < 0x1p52) high *= 2;
     while (high - low > 1) {
         double middle = floor((low + high) / 2);
@@ -195,17 +232,45 @@ static double count_quantile(const struct draws *draws, size_t i, double u)
     return high;
 }
 
-static void return_counts(struct call *call, const struct node *x, struct draws draws)
+/* The x with cdf(x) = u, to single precision. */
+static double continuous_quantile(const struct draws *draws, size_t i, double u)
+{
+    double first = parameter(draws->first, draws, i), second = parameter(draws->second, draws, i),
+           low = 0, high = 1;
+    while (draws->cdf(high, first, second) <= u && high < 0x1p100) high *= 2;
+    for (int k = 0; k < 80; k++) {
+        double middle = (low + high) / 2;
+        if (draws->cdf(middle, first, second) > u) high = middle;
+        else low = middle;
+    }
+    return high;
+}
+
+/* Draws of `shape` and `dtype`, an integral one included. */
+static void return_drawn(struct call *call, struct draws draws, enum dtype dtype, int rank,
+                         const int64_t *shape)
 {
     struct tape *tape = call->tape;
     struct node *y = NULL;
-    draws.n = x->n;
     if (!tape_is_reference(tape)) {
-        y = node_new_real(tape, x->dtype, x->rank, x->shape);
-        for (size_t i = 0; !tape_failed(tape) && i < draws.n; i++)
-            y->value[i] = count_quantile(&draws, i, random_uniform(call, i));
+        bool whole = dtype_is_integral(dtype);
+        y = whole ? node_new_integer(tape, dtype, rank, shape)
+                  : node_new_real(tape, dtype, rank, shape);
+        for (size_t i = 0; !tape_failed(tape) && i < draws.n; i++) {
+            double u = random_uniform(call, i), x = draws.continuous
+                                                        ? continuous_quantile(&draws, i, u)
+                                                        : count_quantile(&draws, i, u);
+            if (whole) y->integer[i] = (int64_t)x;
+            else y->value[i] = x;
+        }
     }
-    call_return_random(call, y, x->dtype, x->rank, x->shape, draws_property(call, draws));
+    call_return_random(call, y, dtype, rank, shape, draws_property(call, draws));
+}
+
+static void return_counts(struct call *call, const struct node *x, struct draws draws)
+{
+    draws.n = x->n;
+    return_drawn(call, draws, x->dtype, x->rank, x->shape);
 }
 
 static void poisson(struct call *call)
@@ -330,12 +395,208 @@ static void randperm(struct call *call)
     return_classes(call, draws, 1, &n, dtype == DT_NONE ? DT_I64 : dtype);
 }
 
+/* ---- MindSpore's ---------------------------------------------------------------------------------------- */
+
+/* The shape in front of that of the parameters. */
+static bool shape_in_front(struct call *call, const struct node *parameters, int *rank,
+                           int64_t *shape, size_t *n)
+{
+    const struct value *value = call_value(call, "shape");
+    if (value->kind == VALUE_TENSOR) {
+        struct node *given = call_tensor(call, "shape");
+        if (!call_require(call, given->integer && given->rank == 1 && given->n < TENSOR_MAX_RANK,
+                          "shape holds whole numbers"))
+            return false;
+        *rank = (int)given->n;
+        for (size_t i = 0; i < given->n; i++) shape[i] = given->integer[i];
+    } else {
+        *rank = call_ints(call, "shape", shape, TENSOR_MAX_RANK);
+    }
+    if (!call_require(call, *rank + parameters->rank <= TENSOR_MAX_RANK, "too many dimensions"))
+        return false;
+    for (int d = 0; d < parameters->rank; d++) shape[(*rank)++] = parameters->shape[d];
+    return call_require(call, shape_elements(n, *rank, shape), "shape is no shape");
+}
+
+/* Of shape alpha and rate beta (detail 0), of alpha alone (1), and counts of a rate (2), `shape` of each. */
+static void drawn_in_front(struct call *call)
+{
+    static const char *const names[] = { "alpha", "alpha", "rate" };
+    struct tape *tape = call->tape;
+    intptr_t kind = call->op->detail;
+    struct node *first = node_to_real(tape, call_tensor(call, names[kind])),
+                *second = kind == 0 ? node_to_real(tape, call_tensor(call, "beta"))
+                                    : node_scalar(tape, 1);
+    int64_t shape[TENSOR_MAX_RANK], both[TENSOR_MAX_RANK];
+    int rank = 0;
+    enum dtype dtype = kind == 2 ? call_dtype(call, "dtype") : first->dtype;
+    if (!call_require(
+            call,
+            shape_broadcast(&rank, both, first->rank, first->shape, second->rank, second->shape),
+            "alpha and beta do not broadcast"))
+        return;
+    first = node_broadcast(tape, first, rank, both);
+    second = node_broadcast(tape, second, rank, both);
+    struct draws draws = { .name = kind == 2 ? "a Poisson distribution" : "a gamma distribution",
+                           .first = node_values(tape, first),
+                           .second = kind == 2 ? NULL : node_values(tape, second),
+                           .period = first->n,
+                           .cdf = kind == 2 ? poisson_cdf : gamma_cdf,
+                           .continuous = kind != 2 };
+    if (tape_failed(tape) || !shape_in_front(call, first, &rank, shape, &draws.n)) return;
+    for (size_t i = 0; i < first->n; i++)
+        if (!call_require(call,
+                          isfinite(draws.first[i]) && draws.first[i] >= 0 &&
+                              (kind == 2 || (draws.first[i] > 0 && draws.second[i] > 0)),
+                          "a parameter of %g", draws.first[i]))
+            return;
+    return_drawn(call, draws, dtype == DT_NONE || kind == 0 ? DT_F32 : dtype, rank, shape);
+}
+
+/* Classes by the exponentials of their logits, num_sample of each row. */
+static void categorical(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "logits");
+    int64_t samples = call_int(call, "num_sample");
+    enum dtype dtype = call_dtype(call, "dtype");
+    if (!call_require(call, x->rank == 2 && x->n && samples >= 1 && !x->integer,
+                      "logits are a matrix, and one draw at least is asked for"))
+        return;
+    size_t classes = (size_t)x->shape[1];
+    const double *logit = node_values(tape, x);
+    double *weight = tape_allocate(tape, x->n, sizeof *weight);
+    if (tape_failed(tape)) return;
+    for (size_t row = 0; row < x->n; row += classes) {
+        double most = -INFINITY;
+        for (size_t c = row; c < row + classes; c++) most = fmax(most, logit[c]);
+        if (!call_require(call, isfinite(most), "a row without a finite logit")) return;
+        for (size_t c = row; c < row + classes; c++) weight[c] = exp(logit[c] - most);
+    }
+    int64_t shape[2] = { x->shape[0], samples };
+    struct draws draws = { .name = "the logits",
+                           .first = weight,
+                           .n = (size_t)(shape[0] * samples),
+                           .classes = classes,
+                           .samples = (size_t)samples,
+                           .replacement = true };
+    return_classes(call, draws, 2, shape, dtype == DT_NONE ? DT_I64 : dtype);
+}
+
+/* ---- shuffle */
+
+/* Rows of a tensor, to be put in order by their bytes. */
+struct row {
+    const double *x;
+    size_t width, index;
+    double tie; /* what equal rows are ordered by */
+};
+
+static int by_elements(const void *a, const void *b)
+{
+    const struct row *r = a, *s = b;
+    int order = memcmp(r->x, s->x, r->width * sizeof *r->x);
+    return order ? order : (r->tie > s->tie) - (r->tie < s->tie);
+}
+
+struct shuffled {
+    const double *x;
+    size_t rows, width;
+    struct draws draws; /* of a permutation */
+};
+
+static struct row *ordered_rows(struct arena *arena, const double *x, const struct shuffled *s,
+                                size_t ties)
+{
+    struct row *rows = arena_allocate_array(arena, s->rows + 1, sizeof *rows);
+    for (size_t i = 0; rows && i < s->rows; i++)
+        rows[i] = (struct row){ x + i * s->width, s->width, i, random_hash(ties + i) };
+    if (rows) qsort(rows, s->rows, sizeof *rows, by_elements);
+    return rows;
+}
+
+/* The rows are those of x, and which one stands where is a permutation like any other. */
+static bool shuffle_holds(const struct bench_property *property, const struct tensor *got,
+                          char *reason, size_t bytes)
+{
+    const struct shuffled *s = property->context;
+    struct arena arena = { 0 };
+    struct tensor dense;
+    size_t n = s->rows * s->width;
+    bool holds = false;
+    double *y = arena_allocate_array(&arena, n + 1, sizeof *y),
+           *from = arena_allocate_array(&arena, s->rows + 1, sizeof *from),
+           *u = arena_allocate_array(&arena, s->rows + 1, sizeof *u),
+           *left = arena_allocate_array(&arena, s->rows + 1, sizeof *left);
+    struct row *have = NULL, *want = ordered_rows(&arena, s->x, s, 0);
+    if (y && from && u && left && want && !tensor_densify(&dense, &arena, got).code) {
+        dtype_to_double(y, dense.data, dense.dtype, n);
+        have = ordered_rows(&arena, y, s, s->rows);
+    }
+    if (!have) {
+        (void)snprintf(reason, bytes, "there is no memory to test the distribution");
+        goto done;
+    }
+    for (size_t i = 0; i < s->rows; i++) {
+        if (memcmp(have[i].x, want[i].x, s->width * sizeof *y)) {
+            (void)snprintf(reason, bytes, "row %zu is not, or too often, a row of the input",
+                           have[i].index);
+            goto done;
+        }
+        from[have[i].index] = (double)want[i].index;
+    }
+    holds = class_uniforms(u, &s->draws, from, left, reason, bytes) &&
+            random_uniforms_hold(u, s->rows, s->draws.name, reason, bytes);
+done:
+    arena_release(&arena);
+    return holds;
+}
+
+/* The rows of x in another order. The time of its test is quadratic: long ones are refused. */
+static void shuffle(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "x"), *real = node_to_real(tape, x), *y = NULL;
+    if (!call_require(call, x->rank >= 1 && x->n && x->shape[0] <= 20000 && !x->imaginary,
+                      "a shuffle of such rows is not tested"))
+        return;
+    int64_t rows = x->shape[0];
+    struct shuffled *s = tape_allocate(tape, 1, sizeof *s);
+    struct bench_property *property = tape_allocate(tape, 1, sizeof *property);
+    struct node *ones = node_constant(tape, DT_NONE, 1, 1, &rows);
+    const double *value = node_values(tape, real);
+    if (tape_failed(tape)) return;
+    *s = (struct shuffled){ value,
+                            (size_t)rows,
+                            x->n / (size_t)rows,
+                            { .name = "equally likely permutations",
+                              .first = ones->value,
+                              .n = (size_t)rows,
+                              .classes = (size_t)rows,
+                              .samples = (size_t)rows } };
+    *property = (struct bench_property){
+        "the rows of the input in an order like any other, by Dvoretzky-Kiefer-Wolfowitz at 1e-9",
+        shuffle_holds, s
+    };
+    if (!tape_is_reference(tape)) {
+        struct node *order = draw_classes(call, &s->draws, 1, &rows, DT_I64);
+        if (!tape_failed(tape))
+            y = node_gather_rows(tape, x, x->rank, x->shape, s->width, order->integer, 0);
+    }
+    call_return_random(call, y, x->dtype, x->rank, x->shape, property);
+}
+
 /* clang-format off */
 const struct op ops_sampling[] = {
     { "poisson", TORCH, "(Tensor input, ...)", poisson, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
     { "binomial", TORCH, "(Tensor count, Tensor prob, ...)", binomial, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
     { "multinomial", TENSOR | TORCH, "(Tensor input, int num_samples, bool replacement=False, *, ...)", multinomial, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
     { "randperm", TORCH, "(int n, *, ScalarType? dtype=None, ...)", randperm, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
+    { "gamma", MINDSPORE, "(Any shape, Tensor alpha, Tensor beta)", drawn_in_front, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
+    { "random_gamma", MINDSPORE, "(Any shape, Tensor alpha)", drawn_in_front, OP_RANDOM | OP_NO_GRADIENT, 1, NULL },
+    { "random_poisson", MINDSPORE, "(Any shape, Tensor rate, ScalarType? dtype)", drawn_in_front, OP_RANDOM | OP_NO_GRADIENT, 2, NULL },
+    { "random_categorical", MINDSPORE, "(Tensor logits, int num_sample, ScalarType? dtype)", categorical, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
+    { "shuffle", MINDSPORE, "(Tensor x)", shuffle, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(sampling);

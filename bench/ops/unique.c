@@ -1,4 +1,5 @@
-/* Distinct elements: unique and unique_consecutive. */
+/* Distinct elements: unique and unique_consecutive, and MindSpore's unique. */
+#include <math.h>
 #include <string.h>
 
 #include "bench/call/op.h"
@@ -97,10 +98,92 @@ static void unique(struct call *call)
     call_return(call, count);
 }
 
+/* ---- MindSpore's ------------------------------------------------------------------------------------- */
+
+/* Distinct values, sorted by key, and where the first of each is. */
+struct distinct {
+    struct sort_item *items;
+    size_t count;
+};
+
+static size_t place_of_key(const struct distinct *distinct, uint64_t key)
+{
+    size_t low = 0, high = distinct->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (distinct->items[middle].key < key) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* The order in which the device lists the distinct values, `order[place] = position`; false where it lists others. */
+static bool listed_by_device(struct call *call, const struct distinct *distinct, size_t listed,
+                             int64_t *order)
+{
+    struct node *device = call_device_numbers(call, 0, listed);
+    if (!device) return false;
+    for (size_t i = 0; i < distinct->count; i++) order[i] = -1;
+    for (size_t i = 0; i < distinct->count; i++) {
+        uint64_t key = sort_key(device, i);
+        size_t place = place_of_key(distinct, key);
+        if (place == distinct->count || distinct->items[place].key != key || order[place] >= 0)
+            return false;
+        order[place] = (int64_t)i;
+    }
+    return true;
+}
+
+/* The distinct elements, in an order that is not published: the device's where it lists each once; and where each element
+ * of x is among them. detail 1: filled up with pad_num to the length of x. */
+static void unique_in_any_order(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "x");
+    bool pads = call->op->detail;
+    int64_t flat[1] = { (int64_t)x->n };
+    if (!call_require(call, !x->imaginary, "unique of such a tensor is not supported")) return;
+    x = node_reshape(tape, x, 1, flat);
+    if (!x->integer) (void)node_values(tape, x);
+    struct sort_item *items = tape_allocate(tape, 2 * x->n + 1, sizeof *items);
+    int64_t *order = tape_allocate(tape, x->n + 1, sizeof *order),
+            *map = tape_allocate(tape, x->n + 1, sizeof *map);
+    struct node *places = node_new_integer(tape, DT_I32, 1, flat);
+    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < x->n; i++) {
+        if (!call_require(call, x->integer || !isnan(x->value[i]), "NaN is equal to nothing"))
+            return;
+        items[i] = (struct sort_item){ sort_key(x, i), (int64_t)i };
+    }
+    sort_items(items, items + x->n, x->n);
+    struct distinct distinct = { items, 0 };
+    for (size_t i = 0; i < x->n; i++) {
+        size_t last = distinct.count;
+        bool begins = !last || items[i].key != items[last - 1].key;
+        places->integer[items[i].position] = (int64_t)(begins ? last : last - 1);
+        if (begins) items[distinct.count++] = items[i];
+    }
+    if (!listed_by_device(call, &distinct, pads ? x->n : distinct.count, order))
+        for (size_t i = 0; i < distinct.count; i++) order[i] = (int64_t)i;
+    for (size_t i = 0; i < distinct.count; i++) map[order[i]] = items[i].position;
+    for (size_t i = distinct.count; i < x->n; i++) map[i] = -1;
+    for (size_t i = 0; i < x->n; i++) places->integer[i] = order[places->integer[i]];
+    if (!pads) flat[0] = (int64_t)distinct.count;
+    struct node *y = x->integer ? node_new_integer(tape, x->dtype, 1, flat)
+                                : node_new_real(tape, x->dtype, 1, flat);
+    for (size_t i = 0; !tape_failed(tape) && i < y->n; i++)
+        if (y->integer) y->integer[i] = map[i] < 0 ? call_int(call, "pad_num") : x->integer[map[i]];
+        else y->value[i] = map[i] < 0 ? call_real(call, "pad_num") : x->value[map[i]];
+    call_return(call, y);
+    call_return(call, places);
+}
+
 /* clang-format off */
 const struct op ops_unique[] = {
     { "unique", TENSOR | TORCH, "(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None)", unique, OP_NO_GRADIENT, 0, NULL },
     { "unique_consecutive", TENSOR | TORCH, "(Tensor input, bool return_inverse=False, bool return_counts=False, int? dim=None)", unique, OP_NO_GRADIENT, 1, NULL },
+    { "unique", MINDSPORE, "(Tensor x)", unique_in_any_order, OP_NO_GRADIENT, 0, NULL },
+    { "unique_with_pad", MINDSPORE, "(Tensor x, Scalar pad_num)", unique_in_any_order, OP_NO_GRADIENT, 1, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(unique);

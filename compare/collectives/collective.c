@@ -46,13 +46,42 @@ static const struct collective_rule rules[] = {
     { "recv", "message", ORIGIN_ROOT, .left = { 0, "tensor" }, .peer = { 1, "src" } },
     { "irecv", "message", ORIGIN_ROOT, .left = { 0, "tensor" }, .peer = { 1, "src" } },
 };
+
+/* As mindspore.communication.comm_func names them. */
+#define GIVEN .returns = true, .given = { 0, "tensor" }
+static const struct collective_rule returning_rules[] = {
+    { "all_reduce", "all_reduce", ORIGIN_ALL, GIVEN, .reduction = { 1, "op" }, .group = { 2, "group" } },
+    { "reduce", "reduce", ORIGIN_ALL, .at_root = true, GIVEN,
+      .root = { 1, "dst" }, .reduction = { 2, "op" }, .group = { 3, "group" } },
+    { "broadcast", "broadcast", ORIGIN_ROOT, GIVEN, .root = { 1, "src" }, .group = { 2, "group" } },
+    { "scatter_tensor", "scatter_tensor", ORIGIN_ROOT, .scatters = true, GIVEN,
+      .root = { 1, "src" }, .group = { 2, "group" } },
+    { "gather_into_tensor", "gather_into_tensor", ORIGIN_EACH, .at_root = true, GIVEN,
+      .root = { 1, "dst" }, .group = { 2, "group" } },
+    { "all_gather_into_tensor", "all_gather_into_tensor", ORIGIN_EACH, GIVEN, .group = { 1, "group" } },
+    { "reduce_scatter_tensor", "reduce_scatter_tensor", ORIGIN_ALL, .scatters = true, GIVEN,
+      .reduction = { 1, "op" }, .group = { 2, "group" } },
+    { "all_to_all_with_output_shape", "all_to_all_with_output_shape", ORIGIN_EACH, .scatters = true, .returns = true,
+      .given = { 1, "input_tensor_list" }, .group = { 2, "group" } },
+    { "all_to_all_single_with_output_shape", "all_to_all_single_with_output_shape", ORIGIN_EACH, .scatters = true,
+      .returns = true, .given = { 1, "tensor" }, .group = { 4, "group" },
+      .left_splits = { 2, "output_split_sizes" }, .given_splits = { 3, "input_split_sizes" } },
+    { "send", "message", ORIGIN_ROOT, .given = { 0, "tensor" }, .peer = { 1, "dst" }, .group = { 2, "group" } },
+    { "isend", "message", ORIGIN_ROOT, .given = { 0, "tensor" }, .peer = { 1, "dst" }, .group = { 2, "group" } },
+    { "recv", "message", ORIGIN_ROOT, .returns = true, .peer = { 1, "src" }, .group = { 2, "group" } },
+    { "irecv", "message", ORIGIN_ROOT, .returns = true, .peer = { 1, "src" }, .group = { 2, "group" } },
+};
 /* clang-format on */
 
-const struct collective_rule *collective_rule_of(const struct api_case *name)
+const struct collective_rule *collective_rule_of(const struct api_case *name, const char *framework)
 {
-    if (strcmp(name->type, "Distributed") && strcmp(name->type, "MintDistributed")) return NULL;
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (!strcmp(name->api, rules[i].name)) return &rules[i];
+    bool distributed = !strcmp(name->type, "Distributed");
+    if (!distributed && strcmp(name->type, "MintDistributed")) return NULL;
+    bool returning = distributed && framework && !strcasecmp(framework, "mindspore");
+    const struct collective_rule *table = returning ? returning_rules : rules;
+    size_t n = returning ? sizeof returning_rules / sizeof *rules : sizeof rules / sizeof *rules;
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(name->api, table[i].name)) return &table[i];
     return NULL;
 }
 
@@ -82,6 +111,14 @@ static const struct value *argument_behind(const struct api_case *c, struct para
         if (!strcmp(c->kwargs.list.keys[k], parameter.name))
             return &outputs->list.items[positional + k];
     return NULL;
+}
+
+/* The first thing that a call returns, a tensor or a list of them; NULL when that is not recorded. */
+static const struct value *returned(const struct api_case *c)
+{
+    const struct value *outputs = &c->outputs;
+    if (!value_is_sequence(outputs) || !outputs->list.count) return NULL;
+    return &outputs->list.items[0];
 }
 
 /* "RedOpType.SUM", "ReduceOp.SUM", "<RedOpType.SUM: 0>", "SUM", "sum" (of MindSpore). */
@@ -128,11 +165,21 @@ static struct status list_members(const char **out, struct arena *arena, const i
     return status_ok();
 }
 
+/* MindSpore names groups; those of all ranks have these names. */
+static bool is_world(const struct value *group)
+{
+    static const char *const names[] = { "hccl_world_group", "nccl_world_group",
+                                         "mccl_world_group" };
+    for (size_t i = 0; group->kind == VALUE_STRING && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(group->string, names[i])) return true;
+    return false;
+}
+
 static struct status read_group(struct collective *out, struct arena *arena,
                                 const struct value *group)
 {
     out->group = "";
-    if (!group) return status_ok();
+    if (!group || is_world(group)) return status_ok();
     const struct value *ranks = group->kind == VALUE_DICT ? value_find(group, "group_ranks") : NULL;
     const struct value *identifier = group->kind == VALUE_DICT ? value_find(group, "group_id")
                                                                : NULL;
@@ -185,7 +232,7 @@ struct status collective_read(struct collective *out, struct arena *arena, const
     else if (rule->root.name) out->root = 0; /* what scatter and gather mean without it */
     if (rule->peer.name) TRY(read_peer(out, arena, rank, argument(&c, rule->peer)));
     out->given = argument(&c, rule->given);
-    out->left = argument_behind(&c, rule->left);
+    out->left = rule->returns ? returned(&c) : argument_behind(&c, rule->left);
     out->left_splits = argument(&c, rule->left_splits);
     out->given_splits = argument(&c, rule->given_splits);
     return status_ok();

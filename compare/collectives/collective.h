@@ -3,7 +3,7 @@
  *
  * torch.distributed writes results into arguments, so the dumper records all arguments once more
  * behind the call: the output of such a call is the list of its positional arguments and then of its
- * keyword arguments, in their order.
+ * keyword arguments, in their order. Calls of MindSpore's communication.comm_func return their results.
  */
 #ifndef PROBE_COMPARE_COLLECTIVES_COLLECTIVE_H
 #define PROBE_COMPARE_COLLECTIVES_COLLECTIVE_H
@@ -33,13 +33,16 @@ struct collective_rule {
     bool
         scatters; /* what is given is one piece for each rank; otherwise every rank gets all of it */
     bool at_root; /* only the root gets it */
+    bool returns; /* what is left is the first thing that the call returns; `left` is not used */
     struct parameter given, left, reduction, group, root;
     struct parameter peer;                      /* of a message between two ranks: the other one */
     struct parameter left_splits, given_splits; /* numbers of rows for each rank */
 };
 
-/* The rule of a call, or NULL: it is not one that moves or combines tensors in a known way. */
-const struct collective_rule *collective_rule_of(const struct api_case *name);
+/* The rule of a call in a dump of `framework` (as the dump spells it, or NULL), or NULL: it is not one that moves or combines
+ * tensors in a known way. "Distributed" is comm_func in a dump of MindSpore, torch.distributed in others. */
+const struct collective_rule *collective_rule_of(const struct api_case *name,
+                                                 const char *framework);
 
 struct collective {
     const struct collective_rule *rule;

@@ -118,7 +118,8 @@ static bool gives(const struct member *member)
 static bool receives(const struct member *member)
 {
     const struct collective_rule *rule = member->call->rule;
-    return rule->left.name && (!rule->at_root || member->collective.root == member->rank);
+    return (rule->left.name || rule->returns) &&
+           (!rule->at_root || member->collective.root == member->rank);
 }
 
 static struct status read_member(struct meeting *m, struct member *member)

@@ -51,7 +51,8 @@ static struct status add_rank(struct collecting *c, const struct rank_dump *rank
     for (size_t i = 0; i < dump_count(rank->dump); i++) {
         arena_reset(&c->arena);
         TRY(dump_read_name(&name, &c->arena, rank->dump, i));
-        const struct collective_rule *rule = collective_rule_of(&name);
+        const struct collective_rule *rule =
+            collective_rule_of(&name, dump_header(rank->dump)->framework);
         if (!rule) continue;
         TRY(add_call(c, rank, (struct attendance){ .rank = index, .position = i, .rule = rule }));
     }

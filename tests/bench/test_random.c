@@ -159,6 +159,36 @@ static void draw_permutation(
     }
     free(key);
 }
+static void draw_shuffle(struct drawing *d)
+{
+    draw_permutation(d);
+    for (size_t i = 0; i < d->n; i++) d->out[i] = element(d, 0, (size_t)d->out[i]);
+}
+static void draw_sum_of_three(struct drawing *d) /* exponential draws: a gamma distribution */
+{
+    for (size_t i = 0; i < d->n; i++)
+        d->out[i] = -log((1 - next(d)) * (1 - next(d)) * (1 - next(d))) * d->off;
+}
+static void draw_poisson_pairs(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        double limit = exp(-element(d, 1, i % 2) * d->off), product = next(d);
+        for (d->out[i] = 0; product > limit; product *= next(d)) d->out[i]++;
+    }
+}
+static void draw_categories(struct drawing *d) /* the largest of logits with Gumbel noise */
+{
+    for (size_t i = 0; i < d->n; i++) {
+        double best = -INFINITY;
+        for (size_t c = 0; c < 5; c++) {
+            double at = element(d, 0, c) * d->off - log(-log(1 - next(d)));
+            if (at > best) {
+                best = at;
+                d->out[i] = (double)c;
+            }
+        }
+    }
+}
 static void draw_dropout(struct drawing *d)
 {
     for (size_t i = 0; i < d->n; i++)
@@ -275,6 +305,11 @@ static const struct law {
     { "Torch.multinomial(f32(7)[1 2 0 4 0.5 3 1], %d, replacement=True)", draw_classes, 0.2, FEW, MANY, 2 },
     { "Torch.multinomial(f32(%d,4)[1..9], 3)", draw_race, 0, 100, 1300, 4 },
     { "Torch.randperm(%d)", draw_permutation, 1.5, FEW, 1000, -1 },
+    { "MindSpore.gamma([%d], f32()[3], f32(1)[1])", draw_sum_of_three, 1.3, FEW, MANY, -1 },
+    { "MindSpore.random_gamma([%d], f16()[3])", draw_sum_of_three, 1.3, FEW, MANY, -1 },
+    { "MindSpore.random_poisson([%d], f32(2)[2 9], torch.int64)", draw_poisson_pairs, 1.1, FEW, MANY, -1 },
+    { "MindSpore.random_categorical(f32(1,5)[0 0.7 -inf 1.4 -0.3], %d, None)", draw_categories, 0.2, FEW, MANY, 2 },
+    { "MindSpore.shuffle(f32(%d))", draw_shuffle, 1.5, FEW, 1000, 99 },
     { "Functional.dropout(f32(%d), 0.4)", draw_dropout, 1.3, FEW, MANY, 9 },
     { "Functional.alpha_dropout(f32(%d), 0.4, True)", draw_alpha_dropout, 1.3, FEW, MANY, 9 },
     { "Functional.feature_alpha_dropout(f32(1,%d,2), 0.4, True)", draw_feature_alpha_dropout, 1.3, FEW, MANY, 9 },

@@ -1,7 +1,7 @@
 /* Dumps of ranks whose collectives are right, or not: each rule on the smallest tensors that show it.
  *
  * Arguments are written as "1 2" (a tensor), "1 2|3 4" (a list of tensors), "-" (None), "#3" (a number), "#[1, 2]" (a list of
- * numbers), "+SUM" (a reduction), "@[0, 1] name" (a group), put together by ";". */
+ * numbers), "+SUM" (a reduction), "'name" (a text), "@[0, 1] name" (a group), put together by ";". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,7 @@ struct call {
 };
 
 static struct workspace place;
+static const char *framework = "pytorch";
 static char *texts[MOST_RANKS];
 static int n_tensors;
 static char told[TEXT];
@@ -70,6 +71,7 @@ static void append_argument(char *out, int rank, char *text)
     switch (*text) {
     case '-': strcpy(end, "null"); break;
     case '#': strcpy(end, text + 1); break;
+    case '\'': sprintf(end, "{\"type\":\"str\",\"value\":\"%s\"}", text + 1); break;
     case '+':
         sprintf(end, "{\"type\":\"torch.distributed.ReduceOp\",\"value\":\"RedOpType.%s\"}",
                 text + 1);
@@ -115,9 +117,10 @@ static void add_call(const struct call *call, int number)
                        place.path, call->rank);
         ck_assert_int_eq(system(command), 0);
         text = texts[call->rank] = calloc(1, 65536);
-        strcpy(text,
-               "{\"task\":\"tensor\",\"level\":\"L1\",\"framework\":\"pytorch\",\"dump_data_dir\":"
-               "\"dump_tensor_data\",\"data\":{");
+        sprintf(text,
+                "{\"task\":\"tensor\",\"level\":\"L1\",\"framework\":\"%s\",\"dump_data_dir\":"
+                "\"dump_tensor_data\",\"data\":{",
+                framework);
     } else strcat(text, ",");
     sprintf(text + strlen(text), "\"%s.%d.forward\":{\"input_args\":[", call->api, number);
     append_arguments(text, call->rank, call->args);
@@ -251,6 +254,80 @@ START_TEST(every_kind_of_call)
         verdicts_are(&counts, (size_t)(kind->receivers - wrong), 0, (size_t)wrong, 0);
         if (wrong) says("rank 1, Distributed.");
     }
+}
+END_TEST
+
+/* comm_func of MindSpore returns its results, with a handle behind them. */
+static const struct kind returning_kinds[] = {
+    { "all_reduce", { "1 2", "10 20" }, { "11 22;-", "11 22;-" }, "11 23;-", 2 },
+    { "all_reduce",
+      { "1 2;'max;'hccl_world_group", "10 0;'max;'hccl_world_group" },
+      { "10 2;-", "10 2;-" },
+      "10 0;-",
+      2 },
+    { "reduce", { "1 2;#1", "10 20;#1" }, { "1 2", "11 22" }, "10 20", 1 },
+    { "broadcast", { "1 2", "0 0" }, { "1 2", "1 2" }, "0 0", 2 },
+    { "broadcast", { "0 0;#1", "1 2;#1" }, { "1 2", "1 2" }, "0 0", 2 },
+    { "scatter_tensor", { "1 2 3 4", "0 0 0 0" }, { "1 2", "3 4" }, "1 2", 2 },
+    { "gather_into_tensor", { "1;#1", "2;#1" }, { "0 0", "1 2" }, "2 1", 1 },
+    { "all_gather_into_tensor", { "1", "2" }, { "1 2;-", "1 2;-" }, "2 1;-", 2 },
+    { "reduce_scatter_tensor", { "1 2", "10 20" }, { "11;-", "22;-" }, "21;-", 2 },
+    { "all_to_all_with_output_shape", { "-;1|2", "-;3|4" }, { "1|3;-", "2|4;-" }, "2|3;-", 2 },
+    { "all_to_all_single_with_output_shape",
+      { "-;1 2;#[1, 2];#[1, 1]", "-;3 4 5;#[1, 1];#[2, 1]" },
+      { "1 3 4;-", "2 5;-" },
+      "3 5;-",
+      2 },
+};
+
+START_TEST(every_kind_that_returns)
+{
+    const struct kind *kind = &returning_kinds[_i];
+    char api[64];
+    framework = "mindspore";
+    (void)snprintf(api, sizeof api, D "%s", kind->api);
+    for (int wrong = 0; wrong < 2; wrong++) {
+        const struct call calls[] = {
+            { 0, api, kind->args[0], "", kind->outputs[0] },
+            { 1, api, kind->args[1], "", wrong ? kind->wrong : kind->outputs[1] },
+        };
+        struct collectives_counts counts = OUTCOME(calls);
+        ck_assert_uint_eq(counts.meetings, 1);
+        verdicts_are(&counts, (size_t)(kind->receivers - wrong), 0, (size_t)wrong, 0);
+    }
+    framework = "pytorch";
+}
+END_TEST
+
+START_TEST(messages_that_are_returned)
+{
+    const struct call calls[] = {
+        { 0, D "send", "1 2;#1", "", NULL },
+        { 1, D "recv", "0 0;#0", "", "1 2" },
+        { 0, D "isend", "3 4", "dst=#1", "-" },
+        { 1, D "irecv", "0 0", "src=#0", "3 5;-" },
+    };
+    framework = "mindspore";
+    struct collectives_counts counts = OUTCOME(calls);
+    framework = "pytorch";
+    says("rank 1, Distributed.irecv.0: 1 of 2 elements are wrong");
+    verdicts_are(&counts, 1, 0, 1, 0);
+}
+END_TEST
+
+/* Who belongs to a group of another name, nothing says. */
+START_TEST(groups_of_mindspore_have_names_alone)
+{
+    const struct call calls[] = {
+        { 0, D "all_reduce", "1 2", "group='tensor-parallel-3", "11 22;-" },
+        { 1, D "all_reduce", "10 20", "group='tensor-parallel-3", "11 22;-" },
+    };
+    framework = "mindspore";
+    struct collectives_counts counts = OUTCOME(calls);
+    framework = "pytorch";
+    says("does not say who belongs to the group");
+    ck_assert_uint_eq(counts.verdicts[VERDICT_SKIP], 2);
+    workspace_remove(&place);
 }
 END_TEST
 
@@ -567,6 +644,10 @@ int main(void)
     TCase *tests = tcase_create("collectives");
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, every_kind_of_call, 0, sizeof kinds / sizeof *kinds);
+    tcase_add_loop_test(tests, every_kind_that_returns, 0,
+                        sizeof returning_kinds / sizeof *returning_kinds);
+    tcase_add_test(tests, messages_that_are_returned);
+    tcase_add_test(tests, groups_of_mindspore_have_names_alone);
     tcase_add_test(tests, arguments_by_name);
     tcase_add_test(tests, groups_meet_by_themselves);
     tcase_add_test(tests, results_that_differ_by_a_bit_are_a_warning);

@@ -1,0 +1,286 @@
+/* The law of attention with dropout: correct devices pass, wrong ones do not.
+ *
+ * A device is written out here in loops, forward and backward, with a mask of its own for each head and query. What it does wrong
+ * is named by the fault. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/samples.h"
+#include "support/suite.h"
+
+enum { BATCHES = 2, HEADS = 4, ROWS = 1024, COLUMNS = 32, WIDTH = 8 };
+enum { BLOCKS = BATCHES * HEADS, SEEDS = 100 };
+
+enum fault {
+    NONE,
+    NEVER_DROPS,
+    NOT_DIVIDED,
+    DROPS_TWICE_AS_MANY,
+    SAME_FOR_ALL_ROWS,
+    DROPS_THE_RESULT,
+    ONE_ELEMENT,
+    NOT_A_NUMBER,
+    FAULTS
+};
+
+struct device {
+    double q[BLOCKS * ROWS * WIDTH], k[BLOCKS * COLUMNS * WIDTH], v[BLOCKS * COLUMNS * WIDTH],
+        c[BLOCKS * ROWS * WIDTH], w[BLOCKS * ROWS * COLUMNS], m[BLOCKS * ROWS * COLUMNS];
+    float out[BLOCKS * ROWS * WIDTH], dq[BLOCKS * ROWS * WIDTH], dk[BLOCKS * COLUMNS * WIDTH],
+        dv[BLOCKS * COLUMNS * WIDTH];
+    double p;
+};
+
+static void read(double *out, const struct value *value, size_t n)
+{
+    const struct tensor *t = value->tensor.tensor;
+    dtype_to_double(out, t->data, t->dtype, n);
+}
+
+static void weigh(struct device *d)
+{
+    for (size_t b = 0; b < BLOCKS; b++)
+        for (size_t i = 0; i < ROWS; i++) {
+            double *w = d->w + (b * ROWS + i) * COLUMNS, sum = 0;
+            for (size_t j = 0; j < COLUMNS; j++) {
+                double s = 0;
+                for (size_t c = 0; c < WIDTH; c++)
+                    s += d->q[(b * ROWS + i) * WIDTH + c] * d->k[(b * COLUMNS + j) * WIDTH + c];
+                w[j] = exp(s / sqrt(WIDTH));
+                sum += w[j];
+            }
+            for (size_t j = 0; j < COLUMNS; j++) w[j] /= sum;
+        }
+}
+
+/* Factors of the weights. */
+static void draw(struct device *d, struct numbers *numbers, enum fault fault)
+{
+    double p = fault == DROPS_TWICE_AS_MANY ? 2 * d->p : d->p,
+           kept = fault == NOT_DIVIDED ? 1 : 1 / (1 - p);
+    for (size_t i = 0; i < BLOCKS * ROWS * COLUMNS; i++) {
+        size_t same =
+            fault == SAME_FOR_ALL_ROWS ? i / (ROWS * COLUMNS) * ROWS * COLUMNS + i % COLUMNS : i;
+        double drawn = numbers_uniform(numbers) < p ? 0 : kept;
+        d->m[i] = fault == NEVER_DROPS || fault == DROPS_THE_RESULT ? 1
+                  : same < i                                        ? d->m[same]
+                                                                    : drawn;
+    }
+}
+
+static void run(struct device *d, struct numbers *numbers, enum fault fault)
+{
+    static double dq[BLOCKS * ROWS * WIDTH], dk[BLOCKS * COLUMNS * WIDTH],
+        dv[BLOCKS * COLUMNS * WIDTH];
+    draw(d, numbers, fault);
+    memset(dq, 0, sizeof dq);
+    memset(dk, 0, sizeof dk);
+    memset(dv, 0, sizeof dv);
+    for (size_t row = 0; row < BLOCKS * ROWS; row++) {
+        size_t keys = row / ROWS * COLUMNS;
+        const double *w = d->w + row * COLUMNS, *m = d->m + row * COLUMNS, *c = d->c + row * WIDTH;
+        double out[WIDTH] = { 0 }, g[COLUMNS], mean = 0;
+        for (size_t j = 0; j < COLUMNS; j++) {
+            const double *v = d->v + (keys + j) * WIDTH;
+            g[j] = 0;
+            for (size_t e = 0; e < WIDTH; e++) {
+                out[e] += w[j] * m[j] * v[e];
+                g[j] += m[j] * c[e] * v[e];
+                dv[(keys + j) * WIDTH + e] += w[j] * m[j] * c[e];
+            }
+            mean += w[j] * g[j];
+        }
+        for (size_t j = 0; j < COLUMNS; j++) {
+            double score = w[j] * (g[j] - mean) / sqrt(WIDTH);
+            for (size_t e = 0; e < WIDTH; e++) {
+                dq[row * WIDTH + e] += score * d->k[(keys + j) * WIDTH + e];
+                dk[(keys + j) * WIDTH + e] += score * d->q[row * WIDTH + e];
+            }
+        }
+        for (size_t e = 0; e < WIDTH; e++) {
+            double factor = fault != DROPS_THE_RESULT         ? 1
+                            : numbers_uniform(numbers) < d->p ? 0
+                                                              : 1 / (1 - d->p);
+            d->out[row * WIDTH + e] = (float)(out[e] * factor);
+        }
+    }
+    if (fault == ONE_ELEMENT) d->out[777] += 2, dq[77] += 2, dk[77] += 40, dv[77] += 90;
+    if (fault == NOT_A_NUMBER) d->out[777] = NAN, dq[77] = dk[77] = dv[77] = NAN;
+    for (size_t i = 0; i < BLOCKS * ROWS * WIDTH; i++) d->dq[i] = (float)dq[i];
+    for (size_t i = 0; i < BLOCKS * COLUMNS * WIDTH; i++) {
+        d->dk[i] = (float)dk[i];
+        d->dv[i] = (float)dv[i];
+    }
+}
+
+static bool holds(const struct bench_output *output, float *x, char *reason, size_t bytes)
+{
+    struct tensor got = { .data = x, .dtype = DT_F32, .rank = output->reference.rank };
+    size_t n = 1;
+    memcpy(got.shape, output->reference.shape, sizeof got.shape);
+    for (int d = got.rank - 1; d >= 0; d--) {
+        got.stride[d] = (int64_t)n;
+        n *= (size_t)got.shape[d];
+    }
+    ck_assert_int_eq(output->kind, BENCH_OUTPUT_RANDOM);
+    return output->property->holds(output->property, &got, reason, bytes);
+}
+
+/* A device and what it is judged by. */
+struct trial {
+    struct arena arena;
+    struct sample sample;
+    struct bench *bench;
+    struct bench_output *gradients;
+    struct device d;
+};
+
+static struct trial trial;
+
+static void set_up(void)
+{
+    struct value cotangents = { 0 };
+    struct numbers numbers = { 7 };
+    size_t count;
+    memset(&trial, 0, sizeof trial);
+    trial.d.p = 0.15;
+    ck_assert_ptr_null(
+        sample_parse(&trial.sample,
+                     "Functional.scaled_dot_product_attention(f32(2,4,1024,8), f32(2,4,32,8), "
+                     "f32(2,4,32,8), dropout_p=0.15)",
+                     &trial.arena));
+    ck_assert_int_eq(bench_open(&trial.bench, &trial.sample.c, &trial.arena, BENCH_REFERENCE).code,
+                     0);
+    const struct value *items = trial.sample.c.args.list.items;
+    read(trial.d.q, &items[0], sizeof trial.d.q / sizeof(double));
+    read(trial.d.k, &items[1], sizeof trial.d.k / sizeof(double));
+    read(trial.d.v, &items[2], sizeof trial.d.v / sizeof(double));
+    sample_cotangents(&cotangents, trial.bench, &trial.arena, &numbers);
+    if (!cotangents.list.count || cotangents.list.items[0].kind != VALUE_TENSOR) {
+        static struct value item;
+        static struct tensor t;
+        static const int64_t shape[4] = { BATCHES, HEADS, ROWS, WIDTH };
+        ck_assert_int_eq(tensor_create(&t, &trial.arena, DT_F32, 4, shape).code, 0);
+        for (size_t i = 0; i < BLOCKS * ROWS * WIDTH; i++)
+            ((float *)t.data)[i] = (float)numbers_normal(&numbers);
+        item.kind = VALUE_TENSOR;
+        item.tensor.tensor = &t;
+        cotangents = (struct value){ .kind = VALUE_LIST, .list = { .items = &item, .count = 1 } };
+    }
+    read(trial.d.c, &cotangents.list.items[0], sizeof trial.d.c / sizeof(double));
+    ck_assert_int_eq(bench_backward(&trial.gradients, &count, trial.bench, &cotangents).code, 0);
+    ck_assert_uint_eq(count, 3);
+    weigh(&trial.d);
+}
+
+static void tear_down(void) { arena_release(&trial.arena); }
+
+START_TEST(correct_devices_pass)
+{
+    char reason[256];
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct numbers numbers = { seed };
+        run(&trial.d, &numbers, NONE);
+        ck_assert_msg(holds(bench_output(trial.bench, 0), trial.d.out, reason, sizeof reason),
+                      "seed %d: %s", (int)seed, reason);
+        float *const gradients[3] = { trial.d.dq, trial.d.dk, trial.d.dv };
+        for (int i = 0; i < 3; i++)
+            ck_assert_msg(holds(&trial.gradients[i], gradients[i], reason, sizeof reason),
+                          "seed %d, gradient %d: %s", (int)seed, i, reason);
+    }
+}
+END_TEST
+
+START_TEST(wrong_results_are_found)
+{
+    char reason[256];
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct numbers numbers = { seed };
+        run(&trial.d, &numbers, (enum fault)_i);
+        ck_assert_msg(!holds(bench_output(trial.bench, 0), trial.d.out, reason, sizeof reason),
+                      "fault %d, seed %d passed", _i, (int)seed);
+    }
+}
+END_TEST
+
+/* Of gradients single elements are judged: what no choice of weights explains. */
+START_TEST(wrong_gradients_are_found)
+{
+    static const enum fault faults[] = { ONE_ELEMENT, NOT_A_NUMBER };
+    char reason[256];
+    struct numbers numbers = { 3 };
+    float *const gradients[3] = { trial.d.dq, trial.d.dk, trial.d.dv };
+    run(&trial.d, &numbers, faults[_i]);
+    for (int i = 0; i < 3; i++)
+        ck_assert_msg(!holds(&trial.gradients[i], gradients[i], reason, sizeof reason),
+                      "fault %d of gradient %d passed", _i, i);
+}
+END_TEST
+
+/* The embedded device, in the layouts of torch_npu and with heads that share keys, follows the law of the reference. */
+START_TEST(layouts_follow_the_law)
+{
+    static const char *const calls[] = {
+        "NPU.npu_fusion_attention(f32(2,64,48), f32(2,40,24), f32(2,40,24), 4, \"BSH\", "
+        "keep_prob=0.8, scale=0.3)",
+        "NPU.npu_fusion_attention(f32(64,2,48), f32(40,2,48), f32(40,2,48), 4, \"SBH\", "
+        "keep_prob=0.8, scale=0.3)",
+        "NPU.npu_fusion_attention(f32(2,64,4,12), f32(2,40,2,12), f32(2,40,2,12), 4, \"BSND\", "
+        "keep_prob=0.8, scale=0.3)",
+        "NPU.npu_fusion_attention(f32(2,4,64,12), f32(2,4,40,12), f32(2,4,40,12), 4, \"BNSD\", "
+        "keep_prob=0.8, scale=0.3)",
+        "Functional.scaled_dot_product_attention(f32(2,4,64,8), f32(2,2,40,8), f32(2,2,40,12), "
+        "dropout_p=0.3, enable_gqa=True)",
+        "Functional.scaled_dot_product_attention(f64(64,8), f64(64,8), f64(64,8), None, 0.3, True)",
+    };
+    struct arena arena = { 0 };
+    struct sample sample;
+    struct bench *bench, *device;
+    struct bench_output *wanted;
+    char reason[256];
+    size_t count;
+    struct numbers numbers = { 5 };
+    ck_assert_ptr_null(sample_parse(&sample, calls[_i], &arena));
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    ck_assert_int_eq(bench_open(&device, &sample.c, &arena, BENCH_NATIVE).code, 0);
+    struct value outputs, gradients;
+    struct tensor cotangent;
+    ck_assert_int_eq(bench_native_outputs(&outputs, device).code, 0);
+    const struct bench_output *want = bench_output(bench, 0);
+    const struct tensor *out = outputs.list.items[0].tensor.tensor;
+    ck_assert_msg(want->property->holds(want->property, out, reason, sizeof reason), "%s", reason);
+    ck_assert_int_eq(tensor_create(&cotangent, &arena, out->dtype, out->rank, out->shape).code, 0);
+    for (size_t i = 0; i < tensor_elements(out); i++) {
+        double x = numbers_normal(&numbers);
+        dtype_from_double((char *)cotangent.data + i * dtype_info(out->dtype)->bytes, out->dtype,
+                          &x, 1);
+    }
+    struct value item = { .kind = VALUE_TENSOR, .tensor = { .tensor = &cotangent } };
+    struct value list = { .kind = VALUE_LIST, .list = { .items = &item, .count = 1 } };
+    ck_assert_int_eq(bench_backward(&wanted, &count, bench, &list).code, 0);
+    ck_assert_int_eq(bench_native_gradients(&gradients, device, &list).code, 0);
+    ck_assert_uint_eq(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        const struct bench_property *law = wanted[i].property;
+        ck_assert_msg(law->holds(law, gradients.list.items[i].tensor.tensor, reason, sizeof reason),
+                      "gradient %zu: %s", i, reason);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("attention with dropout");
+    TCase *tests = tcase_create("law");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, correct_devices_pass);
+    tcase_add_loop_test(tests, wrong_results_are_found, NONE + 1, FAULTS);
+    tcase_add_loop_test(tests, wrong_gradients_are_found, 0, 2);
+    tcase_add_loop_test(tests, layouts_follow_the_law, 0, 6);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

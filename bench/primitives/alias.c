@@ -69,6 +69,37 @@ struct node *node_model_error(struct tape *tape, struct node *y, struct node *x,
     return out;
 }
 
+static const struct primitive anything = { "anything", alias_backward, NULL, NULL };
+
+/* A number with an unbounded error; what is next to an infinity or a NaN is not said in errors. */
+struct node *node_model_anything(struct tape *tape, struct node *y, struct node *lost)
+{
+    if (!tape_is_model(tape) || tape_failed(tape) || lost->n != y->n) return y;
+    struct node *node = node_new(tape, &anything, y->dtype, y->rank, y->shape, 1, &y, NULL);
+    const double *value = node_values(tape, y);
+    if (!node_need_errors(tape, node)) return y;
+    for (size_t i = 0; i < y->n; i++) {
+        node->value[i] = lost->integer[i] ? 0 : value[i];
+        node->error[i] = lost->integer[i] ? INFINITY : node_error(y, i);
+    }
+    return node;
+}
+
+static void any_slope_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    struct node *lost = (struct node *)node->parameters;
+    tape_accumulate(tape, node->inputs[0], node_model_anything(tape, cotangent, lost));
+}
+
+static const struct primitive any_slope = { "any slope", any_slope_backward, input_enclose,
+                                            input_pair };
+
+struct node *node_model_any_slope(struct tape *tape, struct node *x, struct node *lost)
+{
+    if (!tape_is_model(tape) || tape_failed(tape) || !x->tracked || lost->n != x->n) return x;
+    return node_sharing(tape, &any_slope, x, 1, &x, lost);
+}
+
 static void either_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     for (int k = 0; k < 2; k++) tape_accumulate(tape, node->inputs[k], cotangent);

@@ -19,6 +19,11 @@ struct node *node_detach(struct tape *tape, struct node *x);
  * shape. */
 struct node *node_model_error(struct tape *tape, struct node *y, struct node *x, double roundings);
 
+/* In a model: y, of which a kernel may return anything, an infinity and a NaN included, where `lost` (integer, y's shape) is not
+ * 0; and x, whose gradient may be anything there. y and x themselves otherwise. */
+struct node *node_model_anything(struct tape *tape, struct node *y, struct node *lost);
+struct node *node_model_any_slope(struct tape *tape, struct node *x, struct node *lost);
+
 /* In a model: y or `other`, two formulas for one result of which a kernel may use either: y with the
  * larger error of the two. Cotangents go to both, so a gradient's error is the sum. y itself
  * otherwise. */

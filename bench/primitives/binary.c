@@ -97,7 +97,9 @@ static void binary_enclose(struct enclosure *enclosure, void *ball, struct node 
     enclosure_element(enclosure, b, node->inputs[1], broadcast_offset(node, node->inputs[1], i));
     f->ball(ball, a, b, enclosure->precision);
     /* A ball has no -0. Where an operand is -0 and chooses a side of a cut (atan2), the double
-     * value of the exact operands has the right sign. */
+     * value of the exact operands has the right sign; of two zeros it is 0 or pi. */
+    if (arb_is_zero(a) && arb_is_zero(b) && arb_is_zero(ball) && fabs(node_value_at(node, i)) > 3)
+        arb_const_pi(ball, enclosure->precision);
     if ((arb_is_zero(a) || arb_is_zero(b)) && arb_is_exact(a) && arb_is_exact(b) &&
         arb_is_nonzero(ball) && arb_is_negative(ball) != (node_value_at(node, i) < 0))
         arb_neg(ball, ball);
@@ -671,17 +673,23 @@ struct node *node_divide(struct tape *tape, struct node *a, struct node *b)
     return arithmetic(tape, '/', "divide", a, b);
 }
 
+/* A real number beside a complex one leaves the signs of zeros and the infinities of the imaginary part alone. */
 struct node *node_scale(struct tape *tape, struct node *x, double factor)
 {
-    return factor == 1 ? x : node_multiply(tape, x, node_scalar(tape, factor));
+    if (factor == 1) return x;
+    if (x->imaginary)
+        return node_complex(tape, node_scale(tape, node_real_part(tape, x), factor),
+                            node_scale(tape, node_imaginary_part(tape, x), factor));
+    return node_multiply(tape, x, node_scalar(tape, factor));
 }
 
 struct node *node_offset(struct tape *tape, struct node *x, double term)
 {
-    return term == 0 ? x : node_add(tape, x, node_scalar(tape, term));
+    if (term == 0) return x;
+    if (x->imaginary)
+        return node_complex(tape, node_offset(tape, node_real_part(tape, x), term),
+                            node_imaginary_part(tape, x));
+    return node_add(tape, x, node_scalar(tape, term));
 }
 
-struct node *node_negate(struct tape *tape, struct node *x)
-{
-    return node_multiply(tape, x, node_scalar(tape, -1));
-}
+struct node *node_negate(struct tape *tape, struct node *x) { return node_scale(tape, x, -1); }

@@ -3,6 +3,7 @@
  */
 #include "bench/primitives/complex_functions.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "bench/primitives/alias.h"
@@ -178,15 +179,45 @@ static struct node *complex_cos(struct tape *tape, struct node *x)
     return complex_cosh(tape, times_i(tape, x));
 }
 
-/* tanh(x + iy) = (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y) */
+/* Cotangents of the real part of an analytic y with y' = slope, and of its imaginary part (Cauchy and Riemann). */
+static void real_part_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                               const void *parameters)
+{
+    struct parts slope = parts_of(tape, (struct node *)parameters);
+    gradient_pass(tape, node->inputs[1], cotangent, slope.re);
+    gradient_pass(tape, node->inputs[2], cotangent, node_negate(tape, slope.im));
+}
+
+static void imaginary_part_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                                    const void *parameters)
+{
+    struct parts slope = parts_of(tape, (struct node *)parameters);
+    gradient_pass(tape, node->inputs[1], cotangent, slope.im);
+    gradient_pass(tape, node->inputs[2], cotangent, slope.re);
+}
+
+/* y = f(x) with the slope as kernels form it. */
+static struct node *with_slope(struct tape *tape, struct node *y, struct node *x,
+                               struct node *slope)
+{
+    struct parts p = parts_of(tape, x), q = parts_of(tape, y);
+    struct node *inputs[2] = { p.re, p.im };
+    return node_complex(
+        tape, node_stated_gradient(tape, q.re, 2, inputs, real_part_backward, slope),
+        node_stated_gradient(tape, q.im, 2, inputs, imaginary_part_backward, slope));
+}
+
+/* tanh(x + iy) = (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y); y' = 1 - y^2 from the result. */
 static struct node *complex_tanh(struct tape *tape, struct node *x)
 {
     struct parts p = parts_of(tape, x);
     struct node *sh = node_apply(tape, "sinh", p.re), *ch = node_apply(tape, "cosh", p.re);
     struct node *s = node_apply(tape, "sin", p.im), *c = node_apply(tape, "cos", p.im);
     struct node *norm = node_add(tape, node_multiply(tape, sh, sh), node_multiply(tape, c, c));
-    return node_complex(tape, node_divide(tape, node_multiply(tape, sh, ch), norm),
-                        node_divide(tape, node_multiply(tape, s, c), norm));
+    struct node *y = node_complex(tape, node_divide(tape, node_multiply(tape, sh, ch), norm),
+                                  node_divide(tape, node_multiply(tape, s, c), norm));
+    struct node *square = node_multiply(tape, y, y);
+    return with_slope(tape, y, x, node_offset(tape, node_negate(tape, square), 1));
 }
 
 static struct node *complex_tan(struct tape *tape, struct node *x)
@@ -194,42 +225,51 @@ static struct node *complex_tan(struct tape *tape, struct node *x)
     return times_minus_i(tape, complex_tanh(tape, times_i(tape, x)));
 }
 
-static struct node *plus(struct tape *tape, struct node *x, double term)
+/* Kernels go through logarithms: asin z = -i log(i z + sqrt(1 - z^2)), off by roundings of 1 and, where the two terms
+ * cancel, of |z|^2 times that; atan z = i / 2 log((i + z) / (i - z)), by roundings of 1. */
+static struct node *by_logarithm(struct tape *tape, struct node *y, struct node *x, bool cancels)
 {
-    struct parts p = parts_of(tape, x);
-    return node_complex(tape, node_offset(tape, p.re, term), p.im);
+    enum { ROUNDINGS = 8 };
+    if (!tape_is_model(tape)) return y;
+    struct parts q = parts_of(tape, y);
+    struct node *size = node_detach(tape, node_magnitude(tape, x));
+    size = node_offset(tape, node_scale(tape, node_multiply(tape, size, size), cancels), 1);
+    return node_complex(tape, node_model_error(tape, q.re, size, ROUNDINGS),
+                        node_model_error(tape, q.im, size, ROUNDINGS));
 }
 
 /* Kahan: with a = sqrt(1 - z), b = sqrt(1 + z),
  *     re asin z = atan2(x, re(a b)),  im asin z = asinh(im(conj(a) b)). */
 static struct node *complex_asin(struct tape *tape, struct node *x)
 {
-    struct node *a = complex_sqrt(tape, plus(tape, node_negate(tape, x), 1));
-    struct node *b = complex_sqrt(tape, plus(tape, x, 1));
+    struct node *a = complex_sqrt(tape, node_offset(tape, node_negate(tape, x), 1));
+    struct node *b = complex_sqrt(tape, node_offset(tape, x, 1));
     struct node *product = node_multiply(tape, a, b);
     struct node *other = node_multiply(tape, node_conjugate(tape, a), b);
-    return node_complex(
+    struct node *y = node_complex(
         tape, node_apply2(tape, "atan2", node_real_part(tape, x), node_real_part(tape, product)),
         node_apply(tape, "asinh", node_imaginary_part(tape, other)));
+    return by_logarithm(tape, y, x, true);
 }
 
 /* re acos z = 2 atan2(re a, re b),  im acos z = asinh(im(conj(b) a)). */
 static struct node *complex_acos(struct tape *tape, struct node *x)
 {
-    struct node *a = complex_sqrt(tape, plus(tape, node_negate(tape, x), 1));
-    struct node *b = complex_sqrt(tape, plus(tape, x, 1));
+    struct node *a = complex_sqrt(tape, node_offset(tape, node_negate(tape, x), 1));
+    struct node *b = complex_sqrt(tape, node_offset(tape, x, 1));
     struct node *other = node_multiply(tape, node_conjugate(tape, b), a);
     struct node *half =
         node_apply2(tape, "atan2", node_real_part(tape, a), node_real_part(tape, b));
-    return node_complex(tape, node_scale(tape, half, 2),
-                        node_apply(tape, "asinh", node_imaginary_part(tape, other)));
+    struct node *y = node_complex(tape, node_scale(tape, half, 2),
+                                  node_apply(tape, "asinh", node_imaginary_part(tape, other)));
+    return by_logarithm(tape, y, x, true);
 }
 
 /* re acosh z = asinh(re(conj(a) b)), im acosh z = 2 atan2(im a, re b), a, b = sqrt(z -+ 1). */
 static struct node *complex_acosh(struct tape *tape, struct node *x)
 {
-    struct node *a = complex_sqrt(tape, plus(tape, x, -1)),
-                *b = complex_sqrt(tape, plus(tape, x, 1));
+    struct node *a = complex_sqrt(tape, node_offset(tape, x, -1)),
+                *b = complex_sqrt(tape, node_offset(tape, x, 1));
     struct node *product = node_multiply(tape, node_conjugate(tape, a), b);
     struct node *half =
         node_apply2(tape, "atan2", node_imaginary_part(tape, a), node_real_part(tape, b));
@@ -258,12 +298,17 @@ static struct node *complex_atanh(struct tape *tape, struct node *x)
 
 static struct node *complex_atan(struct tape *tape, struct node *x)
 {
-    return times_minus_i(tape, complex_atanh(tape, times_i(tape, x)));
+    struct node *y = times_minus_i(tape, complex_atanh(tape, times_i(tape, x)));
+    return by_logarithm(tape, y, x, false);
 }
 
+/* y' = y (1 - y) from the result, whose 1 - y cancels where y is next to 1. */
 static struct node *complex_sigmoid(struct tape *tape, struct node *x)
 {
-    return complex_reciprocal(tape, plus(tape, complex_exp(tape, node_negate(tape, x)), 1));
+    struct node *y =
+        complex_reciprocal(tape, node_offset(tape, complex_exp(tape, node_negate(tape, x)), 1));
+    struct node *slope = node_multiply(tape, y, node_offset(tape, node_negate(tape, y), 1));
+    return with_slope(tape, y, x, slope);
 }
 
 static struct node *complex_expm1(struct tape *tape, struct node *x)
@@ -315,6 +360,7 @@ static struct node *complex_sign(struct tape *tape, struct node *x)
 {
     struct node *size = node_magnitude(tape, x), *zero = node_scalar(tape, 0);
     struct node *at_zero = node_compare(tape, COMPARE_EQ, size, zero);
+    size = node_select(tape, at_zero, node_scalar(tape, 1), size); /* no 0 / 0 in the gradient */
     return node_select(tape, at_zero, zero, node_divide(tape, x, size));
 }
 
@@ -340,11 +386,45 @@ static const struct {
 };
 /* clang-format on */
 
+/* In a model: what is done with a complex infinity or NaN, and with an overflow times 0, by Annex G of C, by the formula of the
+ * textbook or by vectors of it, differs between the functions of one library. Marks where a part of x is not finite or a
+ * part of y (x's shape) is NaN; NULL where there is no such element. */
+static struct node *lost_elements(struct tape *tape, struct node *x, struct node *y)
+{
+    struct parts p = parts_of(tape, x), q = parts_of(tape, y);
+    const double *x_re = node_values(tape, p.re), *x_im = node_values(tape, p.im);
+    const double *y_re = node_values(tape, q.re), *y_im = node_values(tape, q.im);
+    struct node *lost = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
+    bool any = false;
+    if (tape_failed(tape) || y->n != x->n) return NULL;
+    for (size_t i = 0; i < x->n; i++) {
+        lost->integer[i] = !isfinite(x_re[i]) || !isfinite(x_im[i]) || isnan(y_re[i]) ||
+                           isnan(y_im[i]);
+        any |= lost->integer[i] != 0;
+    }
+    return any ? lost : NULL;
+}
+
+static struct node *function_of_any(struct tape *tape, size_t i, struct node *x)
+{
+    struct node *y = complex_functions[i].function(tape, x);
+    struct node *lost = tape_is_model(tape) ? lost_elements(tape, x, y) : NULL;
+    if (!lost) return y;
+    struct parts p = parts_of(tape, x);
+    y = complex_functions[i].function(tape,
+                                      node_complex(tape, node_model_any_slope(tape, p.re, lost),
+                                                   node_model_any_slope(tape, p.im, lost)));
+    if (!y->imaginary) return node_model_anything(tape, y, lost);
+    p = parts_of(tape, y);
+    return node_complex(tape, node_model_anything(tape, p.re, lost),
+                        node_model_anything(tape, p.im, lost));
+}
+
 struct node *node_function(struct tape *tape, const char *name, struct node *x)
 {
     if (!x->imaginary) return node_apply(tape, name, x);
     for (size_t i = 0; i < sizeof complex_functions / sizeof *complex_functions; i++)
-        if (!strcmp(complex_functions[i].name, name)) return complex_functions[i].function(tape, x);
+        if (!strcmp(complex_functions[i].name, name)) return function_of_any(tape, i, x);
     tape_fail(tape, STATUS_SKIP, "%s does not take complex numbers", name);
     return tape_failure(tape);
 }

@@ -165,6 +165,10 @@ static const struct {
     { "Functional.multi_margin_loss(f32(1,2)[0.3 0.1], i64(1)[0], margin=0.2)", 0, 0x3 },
     /* Errors beyond float16 are no overflow of a float32 kernel. */
     { "Torch.matmul(f16(1,2)[60000 60000], f16(2,1)[60000 60000])", -1, 0 },
+    /* Complex infinities, and an overflow times 0. */
+    { "Torch.cos(c64(2)[inf 0 1 0])", -1, 0x3 },
+    { "Torch.cos(c64(2)[inf 0 1 0])", 0, 0x3 },
+    { "Torch.sinh(c64(2)[1e4 0 1 0])", -1, 0x3 },
     /* Exponents that a long line of logarithms rounds. */
     { "Torch.logcumsumexp(f32(4)[60000 0.5 -60000 59990], 0)", 0, 0 },
 };
@@ -227,6 +231,11 @@ static const struct {
     { "Torch.special.log_ndtr(f32(2)[-13.5 -1])", 0, 0x1, 2e-4, 1e-5 },
     /* The angle pi x is rounded, and pi before it. */
     { "Torch.sinc(f32(1)[5480.4658])", 0, 0x1, 1.25e-8, 0 },
+    /* Slopes are formed from results next to 1, and inverse functions by logarithms of what is next to 1. */
+    { "Torch.tanh(c64(1)[6 0])", 0, 0x1, 1e-8, 1e-4 },
+    { "Torch.sigmoid(c64(1)[9 0])", 0, 0x1, 1e-8, 1e-5 },
+    { "Torch.atan(c64(1)[1e-4 0])", -1, 0x1, 1e-7, 1e-5 },
+    { "Torch.acosh(c64(1)[3 0])", -1, 0, 0, 1e-5 },
     /* I1e(x) / x where 1 / x overflows. */
     { "Torch.special.i1e(f64(2)[1e-310 1])", 0, 0x3, 1e-17, 0 },
     /* A place half-way between two inputs has its gradient at either. */

@@ -1,0 +1,36 @@
+"""Goldens of functions of complex numbers: within their domains, on the sides of their cuts, at 0, and their gradients.
+
+Usage: python3 make.py
+"""
+import pathlib
+import sys
+
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "goldens"))
+from make import Goldens  # noqa: E402
+
+FUNCTIONS = """log log2 log10 sqrt asin acos atan acosh asinh atanh angle rsqrt exp sin cos tan sinh cosh tanh sigmoid reciprocal
+sgn abs square""".split()
+# On each side of the real and the imaginary axis, beyond and between the branch points.
+SIDES = [(-2, 0.0), (-2, -0.0), (2, 0.0), (2, -0.0), (0.0, 2), (-0.0, 2), (0.5, 0.0), (0.5, -0.0), (-0.0, 0.5), (0.0, -2)]
+
+g = Goldens(__file__)
+for dtype in (torch.float32, torch.float64):
+    for name in FUNCTIONS:
+        z = torch.complex(g.normal(6, scale=2).to(dtype), g.normal(6, scale=2).to(dtype))
+        g.add(f"Torch.{name}", z)
+        # PyTorch's atan returns -pi / 2 on the right of its upper cut, where C (7.3.5.3, G.6.2) and numpy return pi / 2.
+        sides = [p for p in SIDES if name != "atan" or p[1] != 2]
+        re, im = (torch.tensor([p[k] for p in sides], dtype=dtype) for k in (0, 1))
+        g.add(f"Torch.{name}", torch.complex(re, im), grad=False)
+    for exponent in (0.5, -1.5, 2, -1, 0):
+        g.add("Torch.pow", torch.complex(re, im), exponent, grad=False)
+    # Results next to 1 and i, where the slope is formed from them.
+    far = torch.complex(torch.tensor([9, 0.3, -6], dtype=dtype), torch.tensor([1, 7.5, -5], dtype=dtype))
+    for name in ("sigmoid", "tan", "tanh"):
+        g.add(f"Torch.{name}", far)
+    g.add("Torch.sgn", torch.complex(torch.tensor([0.0, 3, 0], dtype=dtype), torch.tensor([0.0, 0, -2], dtype=dtype)))
+    zeros = torch.tensor([0.0, -0.0, 0.0, -0.0], dtype=dtype)
+    g.add("Torch.atan2", zeros, torch.tensor([0.0, 0.0, -0.0, -0.0], dtype=dtype), grad=False)
+g.save()

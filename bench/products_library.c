@@ -5,6 +5,8 @@
 
 struct status products_library_load(void) { return blas_load(); }
 
+bool products_library_is_loaded(void) { return blas_is_loaded(); }
+
 const char *products_library_core(void) { return blas_core(); }
 
 bool products_library_is_openmp(void) { return blas_is_openmp(); }

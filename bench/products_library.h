@@ -6,13 +6,16 @@
 
 #include "core/status.h"
 
-/* Load it, held to one thread; call while there is one thread (bench/arithmetic/blas.h). */
+/* Load it, held to one thread; it is also when it is first used (bench/arithmetic/blas.h). */
 struct status products_library_load(void);
 
-/* Name of its kernels in use ("SkylakeX", "Haswell"). */
+/* Has anything used it, or asked about it? */
+bool products_library_is_loaded(void);
+
+/* Name of its kernels in use ("SkylakeX", "Haswell"); loads it. */
 const char *products_library_core(void);
 
-/* Is it the build whose threads are OpenMP's? */
+/* Is it the build whose threads are OpenMP's? Loads it. */
 bool products_library_is_openmp(void);
 
 #endif

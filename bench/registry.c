@@ -74,13 +74,13 @@ static const struct op *next_row_of_module(const char *name, size_t length, cons
 
 /* PyTorch makes torch.f and Tensor.f of its aten operators, schema and all (native_functions.yaml,
  * "variants"), so their rows serve the operator, unless it has rows of its own; the function's first, whose
- * arguments are in the operator's order. */
-static const struct op *find_row(unsigned group, const char *name, size_t length,
+ * arguments are in the operator's order, but of what writes into self the method's (normal_ is no function). */
+static const struct op *find_row(unsigned group, const char *name, size_t length, bool in_place,
                                  const struct op *after)
 {
     if (group != ATEN || op_index_next(ATEN, name, length, NULL))
         return op_index_next(group, name, length, after);
-    static const unsigned variants[] = { TORCH, TENSOR };
+    const unsigned variants[] = { in_place ? TENSOR : TORCH, in_place ? TORCH : TENSOR };
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
         if (op_index_next(variants[i], name, length, NULL))
             return op_index_next(variants[i], name, length, after);
@@ -102,7 +102,7 @@ bool op_find(struct op_match *match, const char *type, const char *api, const st
 
     *match = (struct op_match){ NULL, false, false };
     if (!group) return false;
-    if ((match->op = find_row(group, api, length, after))) return true;
+    if ((match->op = find_row(group, api, length, false, after))) return true;
     if (length > 4 && !strncmp(api, "__", 2) && !strncmp(api + length - 2, "__", 2)) {
         char plain[64];
         if (length >= sizeof plain) return false;
@@ -115,16 +115,17 @@ bool op_find(struct op_match *match, const char *type, const char *api, const st
         for (size_t i = 0; i < sizeof dunders / sizeof *dunders; i++) {
             if (strcmp(dunders[i].dunder, plain) != 0) continue;
             match->reflected = dunders[i].reflected;
-            match->op = find_row(group, dunders[i].name, strlen(dunders[i].name), after);
+            match->op =
+                find_row(group, dunders[i].name, strlen(dunders[i].name), match->in_place, after);
             return match->op != NULL;
         }
         return false;
     }
     if (length > 1 && api[length - 1] == '_') {
         match->in_place = true;
-        match->op = find_row(group, api, length - 1, after);
+        match->op = find_row(group, api, length - 1, true, after);
         /* In-place forms of Tensor methods may exist only as functions elsewhere. */
-        if (!match->op) match->op = find_row(ANYWHERE, api, length - 1, after);
+        if (!match->op) match->op = find_row(ANYWHERE, api, length - 1, true, after);
     }
     return match->op != NULL;
 }

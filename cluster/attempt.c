@@ -35,8 +35,8 @@ static bool is_ours(const char *run_path, const struct plan *plan, struct file_p
     struct run_record record = { .object = NULL };
     if (run_record_read(&record, run_path, policy).code || !record.object) return false;
     const char *job = run_record_text(&record, "job"),
-               *core = run_record_text(&record, "blas_core");
-    bool ours = job && core && !strcmp(job, plan->id) && !strcmp(core, environment_blas_core());
+               *core = run_record_text(&record, RUN_RECORD_CORE);
+    bool ours = job && !strcmp(job, plan->id) && (!core || !strcmp(core, environment_blas_core()));
     run_record_release(&record);
     return ours;
 }

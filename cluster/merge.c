@@ -204,13 +204,13 @@ static struct status report(int *exit_status, struct merging *m)
     char work[1000];
     const char *error_data = job_path(&m->arena, m->request->job, "error_data");
     const struct plan *plan = m->plan;
-    (void)snprintf(work, sizeof work,
-                   "%s in %zu of %s, done on %s, %.3g s of one thread%s, backend %s, profile %s, "
-                   "BLAS core %s",
-                   quantity_of(m->summary.calls, "call").text, plan->n_shards - m->missing,
-                   quantity_of(plan->n_shards, "shard").text,
-                   quantity_of(m->hosts.count, "host").text, m->work_seconds,
-                   m->resumed ? " and more" : "", m->backend, m->profile, m->cores);
+    (void)snprintf(
+        work, sizeof work,
+        "%s in %zu of %s, done on %s, %.3g s of one thread%s, backend %s, profile %s%s%s",
+        quantity_of(m->summary.calls, "call").text, plan->n_shards - m->missing,
+        quantity_of(plan->n_shards, "shard").text, quantity_of(m->hosts.count, "host").text,
+        m->work_seconds, m->resumed ? " and more" : "", m->backend, m->profile,
+        m->cores[0] ? ", BLAS core " : "", m->cores);
     const struct run_totals totals = { .summary = &m->summary,
                                        .parts = &m->parts,
                                        .backend = m->backend,

@@ -51,8 +51,8 @@ static struct status widen_record(struct run_record *record, const struct merged
 static struct status take_record(struct merged_dump *merged, struct run_record *record,
                                  const char *path)
 {
-    const char *own_core = run_record_text(record, "blas_core");
-    (void)snprintf(merged->core, sizeof merged->core, "%s", own_core ? own_core : "?");
+    const char *own_core = run_record_text(record, RUN_RECORD_CORE);
+    (void)snprintf(merged->core, sizeof merged->core, "%s", own_core ? own_core : "");
     TRY(widen_record(record, merged));
     if (!merged->record.object) {
         const char *device = run_record_about(record, "device");
@@ -63,9 +63,9 @@ static struct status take_record(struct merged_dump *merged, struct run_record *
         record->object = NULL;
         return status_ok();
     }
-    run_record_remove(record, "blas_core");
-    const char *core = run_record_text(&merged->record, "blas_core");
-    if (core) TRY(run_record_add_text(record, "blas_core", core));
+    run_record_remove(record, RUN_RECORD_CORE);
+    if (merged->core[0] && !run_record_text(&merged->record, RUN_RECORD_CORE))
+        TRY(run_record_name_core(&merged->record, merged->core));
     return run_record_compare(&merged->record, record, file_shown(path).text);
 }
 

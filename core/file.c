@@ -658,6 +658,19 @@ struct status file_sync_directory(const char *path)
     return status.code ? status : closed;
 }
 
+struct status file_sync_named(const char *path)
+{
+    struct file file;
+    char parent[PATH_LIMIT + 2];
+    TRY(file_open_read(&file, path, FILES_TRUSTED));
+    struct status status = file_sync(&file);
+    struct status closed = file_close(&file);
+    if (status.code) return status;
+    TRY(closed);
+    parent_of(parent, sizeof parent, path);
+    return file_sync_directory(parent);
+}
+
 struct status file_sync_system(const char *path)
 {
     struct file directory;

@@ -123,6 +123,9 @@ struct status file_append_from(const struct file *to, const struct file *from, u
 
 struct status file_sync(const struct file *file);
 
+/* Make a file and its name durable, whoever has written it. */
+struct status file_sync_named(const char *path);
+
 /* Have what is written begin to go to the disk, so that a later file_sync finds less to wait for. */
 void file_begin_sync(const struct file *file);
 

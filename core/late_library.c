@@ -21,7 +21,8 @@ struct status late_library_load(struct late_library *library)
     if (loaded_handle(library)) return status;
     pthread_mutex_lock(&library->lock);
     if (!loaded_handle(library)) {
-        void *handle = dlopen(library->name, RTLD_NOW | RTLD_LOCAL);
+        int binding = library->binds_as_called ? RTLD_LAZY : RTLD_NOW;
+        void *handle = dlopen(library->name, binding | RTLD_LOCAL);
         if (!handle)
             status =
                 status_error(STATUS_INTERNAL, "%s cannot be loaded: %s", library->name, dlerror());

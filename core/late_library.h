@@ -19,6 +19,7 @@ struct late_library {
     const char *name; /* as the linker would record it: "libflint-arb.so.2" */
     /* Called once with the handle of dlopen, before any of its functions; or NULL. */
     void (*prepare)(void *handle);
+    bool binds_as_called; /* its own symbols, too, when they are first used: for those of many */
     pthread_mutex_t lock;
     _Atomic(void *) handle;
 };

@@ -25,6 +25,16 @@ struct status whole_file_write(const char *path, const void *data, size_t bytes,
     return new_file_end(&file, status);
 }
 
+struct status whole_file_write_later(const char *path, const void *data, size_t bytes)
+{
+    struct new_file file;
+    TRY(new_file_create(&file, path));
+    struct status status = file_write_all(&file.file, data, bytes);
+    if (!status.code) return new_file_finish_later(&file);
+    new_file_abandon(&file);
+    return status;
+}
+
 struct status private_directory_make(const char *path)
 {
     struct stat info;

@@ -15,6 +15,9 @@ enum file_readers { READERS_GROUP /* mode 0640 */, READERS_NONE /* mode 0600; di
 struct status whole_file_write(const char *path, const void *data, size_t bytes,
                                enum file_readers readers);
 
+/* The same with mode 0640, and durable only when whoever writes several files has synced them (core/new_file.h). */
+struct status whole_file_write_later(const char *path, const void *data, size_t bytes);
+
 /* A directory that nobody else may enter: made with its missing parents. One that is there stays as it
  * is. */
 struct status private_directory_make(const char *path);

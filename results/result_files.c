@@ -119,6 +119,13 @@ static struct status write_headers(struct result_files *files)
 
 /* ---- a new run -------------------------------------------------------------------------- */
 
+struct status result_files_describe(struct result_files *files, const struct run_record *record)
+{
+    TRY(run_record_write(record, files->run_path));
+    files->run_is_new = true;
+    return status_ok();
+}
+
 /* Create both CSV files under one timestamp. A second that anything of this name has is taken:
  * *taken is set then, and nothing of ours is left. */
 static struct status claim(struct result_files *files, bool *taken)
@@ -168,7 +175,7 @@ static struct status create(struct result_files *out, struct result_files files,
     if (!status.code && !timestamp) status = claim_timestamp(&files, directory);
     if (!status.code && timestamp) status = make_names(&files, directory, timestamp);
     if (!status.code && timestamp) status = claim(&files, &taken);
-    if (!status.code) status = run_record_write(record, files.run_path);
+    if (!status.code) status = result_files_describe(&files, record);
     if (!status.code) status = file_create(&files.evidence, files.evidence_path);
     if (!status.code) status = write_headers(&files);
     if (status.code) {
@@ -335,21 +342,37 @@ static struct status open_for_resume(struct result_files *files, struct resume_n
     return open_or_create(&files->details, files->details_path, policy);
 }
 
+/* The kernels of BLAS are asked for, and loaded, where earlier rows have used them. */
+static struct status compare_record(bool *readable, const char *path, struct run_record *record,
+                                    const struct resume_options *options)
+{
+    struct run_record then;
+    TRY(run_record_read(&then, path, options->file_policy));
+    *readable = then.object != NULL;
+    if (!then.object) return status_ok();
+    struct status status = status_ok();
+    if (run_record_text(&then, RUN_RECORD_CORE) && !run_record_text(record, RUN_RECORD_CORE))
+        status = run_record_name_core(record, options->core());
+    if (!status.code) status = run_record_compare(&then, record, path);
+    run_record_release(&then);
+    return status;
+}
+
 /* Is this our run? A process that died before it wrote its run file left two empty files, and
  * those are as good as new. Only this program writes evidence. */
 static struct status check_record(struct result_files *files, struct resume_notes *notes,
-                                  const struct run_record *record, struct file_policy policy)
+                                  struct run_record *record, const struct resume_options *options)
 {
     uint64_t result_bytes, details_bytes, evidence_bytes;
     bool exists = file_exists(files->run_path), readable = false;
-    if (exists) TRY(run_record_check(&readable, record, files->run_path, policy));
+    if (exists) TRY(compare_record(&readable, files->run_path, record, options));
     if (readable) return status_ok();
     TRY(file_size(&result_bytes, &files->result));
     TRY(file_size(&details_bytes, &files->details));
     TRY(file_size(&evidence_bytes, &files->evidence));
     notes->run_file_lost = exists || evidence_bytes;
     notes->no_run_file = !notes->run_file_lost && (result_bytes || details_bytes);
-    return notes->no_run_file ? status_ok() : run_record_write(record, files->run_path);
+    return notes->no_run_file ? status_ok() : result_files_describe(files, record);
 }
 
 /* The result file first: its rows are the commit marks, so at no moment may one stand there whose
@@ -405,7 +428,7 @@ static struct status go_on(struct result_files *files, struct resume_notes *note
 }
 
 struct status result_files_resume(struct result_files *out, struct resume_notes *notes, bool *done,
-                                  const char *result_path, const struct run_record *record,
+                                  const char *result_path, struct run_record *record,
                                   const struct call_order *order,
                                   const struct resume_options *options)
 {
@@ -414,7 +437,7 @@ struct status result_files_resume(struct result_files *out, struct resume_notes 
     files.language = options->language;
     *notes = (struct resume_notes){ .no_run_file = false };
     struct status status = open_for_resume(&files, notes, result_path, options->file_policy);
-    if (!status.code) status = check_record(&files, notes, record, options->file_policy);
+    if (!status.code) status = check_record(&files, notes, record, options);
     if (!status.code) status = go_on(&files, notes, done, order, options);
     if (status.code) {
         (void)result_files_close(&files);
@@ -436,9 +459,13 @@ struct status result_files_append(struct result_files *files, const struct csv_b
 
 struct status result_files_sync(struct result_files *files)
 {
-    TRY(file_sync(&files->evidence));
-    TRY(file_sync(&files->details));
-    return file_sync(&files->result);
+    const struct file *const rows[] = { &files->evidence, &files->details, &files->result };
+    enum { COUNT = sizeof rows / sizeof *rows };
+    for (int i = 0; i < COUNT; i++) file_begin_sync(rows[i]);
+    if (files->run_is_new) TRY(file_sync_named(files->run_path));
+    files->run_is_new = false;
+    for (int i = 0; i < COUNT; i++) TRY(file_sync(rows[i]));
+    return status_ok();
 }
 
 void result_files_take_paths(char *paths[RESULT_FILES], struct result_files *files)

@@ -30,6 +30,7 @@ struct result_files {
     const struct row_layout *layout;
     enum header_language language; /* of the details' headers */
     struct file replaced; /* the result file before it was rewritten: its lock is kept too */
+    bool run_is_new;      /* the run file was written and is not durable yet */
 };
 #define RESULT_FILES_NONE   \
     ((struct result_files){ \
@@ -55,6 +56,7 @@ struct resume_options {
     enum evidence_extent extent; /* which rows have evidence */
     bool retry_failed;           /* go back to the first call whose device crashed or hung */
     const char *repeat;          /* the command that repeats a call, up to its name */
+    const char *(*core)(void);   /* names the kernels of BLAS of this machine */
 };
 
 /* New files in `directory`, which is created; a timestamp that is taken moves to the next free
@@ -91,12 +93,13 @@ struct status result_files_reopen_of_rank(struct result_files *out, bool *there,
 /* Go on with the files that belong to `result_path`.
  *
  *   notes   what was found; filled also when it warrants a warning only
+ *   record  of this run; names the kernels of BLAS afterwards where the rows that are there owe them something
  *   done    order->count flags, all false on entry; set for the calls that are not run again
  *   errors  STATUS_BAD_ARGUMENT: the file name is not that of a result file, another process
  *           writes these files; STATUS_BAD_INPUT: a run that differs (names what), not such a file
  */
 struct status result_files_resume(struct result_files *out, struct resume_notes *notes, bool *done,
-                                  const char *result_path, const struct run_record *record,
+                                  const char *result_path, struct run_record *record,
                                   const struct call_order *order,
                                   const struct resume_options *options);
 
@@ -118,12 +121,16 @@ struct status result_files_paths(char *paths[RESULT_FILES], const char *director
                                  const char *timestamp);
 void result_files_release_paths(char *paths[RESULT_FILES]);
 
+/* Write the run file anew, before rows that the record has learnt something about. */
+struct status result_files_describe(struct result_files *files, const struct run_record *record);
+
 /* Append the rows of one call. */
 struct status result_files_append(struct result_files *files, const struct csv_buffer *evidence,
                                   const struct csv_buffer *details,
                                   const struct csv_buffer *result);
 
-/* Make what was appended durable, details before result. */
+/* Make what was written durable. All files begin to go to the disk before the first is waited for, so that a journal
+ * is written once. */
 struct status result_files_sync(struct result_files *files);
 
 /* Take over the names of the files, which are then the caller's to release. */

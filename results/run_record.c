@@ -71,6 +71,17 @@ struct status run_record_add_texts(struct run_record *record, const char *key,
     return add(record, key, array);
 }
 
+struct status run_record_name_core(struct run_record *record, const char *core)
+{
+    struct cJSON *about = cJSON_DetachItemFromObjectCaseSensitive(record->object, "about");
+    struct status status = run_record_add_text(record, RUN_RECORD_CORE, core);
+    if (about && !cJSON_AddItemToObject(record->object, "about", about)) {
+        cJSON_Delete(about);
+        return status_no_memory(0);
+    }
+    return status;
+}
+
 struct status run_record_add_about(struct run_record *record, const char *key, const char *text)
 {
     struct cJSON *about = cJSON_GetObjectItemCaseSensitive(record->object, "about");
@@ -124,7 +135,7 @@ struct status run_record_write(const struct run_record *record, const char *path
 {
     struct csv_buffer text = { 0 };
     struct status status = run_record_print(&text, record);
-    if (!status.code) status = whole_file_write(path, text.data, text.length, READERS_GROUP);
+    if (!status.code) status = whole_file_write_later(path, text.data, text.length);
     csv_buffer_release(&text);
     return status;
 }
@@ -144,6 +155,11 @@ static void note_difference(char *list, size_t bytes, const struct cJSON *then,
 
 static bool is_compared(const struct cJSON *item) { return strcmp(item->string, "about") != 0; }
 
+static bool may_be_absent(const struct cJSON *item)
+{
+    return !strcmp(item->string, RUN_RECORD_CORE);
+}
+
 static void find_differences(char *list, size_t bytes, const struct cJSON *then,
                              const struct cJSON *now)
 {
@@ -151,12 +167,14 @@ static void find_differences(char *list, size_t bytes, const struct cJSON *then,
     cJSON_ArrayForEach(item, now)
     {
         const struct cJSON *other = cJSON_GetObjectItemCaseSensitive(then, item->string);
-        if (is_compared(item) && (!other || !cJSON_Compare(item, other, 1)))
+        if (!is_compared(item) || (!other && may_be_absent(item))) continue;
+        if (!other || !cJSON_Compare(item, other, 1))
             note_difference(list, bytes, other, item, item->string);
     }
     cJSON_ArrayForEach(item, then)
     {
-        if (is_compared(item) && !cJSON_GetObjectItemCaseSensitive(now, item->string))
+        if (!is_compared(item) || may_be_absent(item)) continue;
+        if (!cJSON_GetObjectItemCaseSensitive(now, item->string))
             note_difference(list, bytes, item, NULL, item->string);
     }
 }

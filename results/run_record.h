@@ -18,6 +18,10 @@ struct run_record {
     struct cJSON *object; /* flat; every member is compared but the object "about" */
 };
 
+/* The member that names the kernels of BLAS. A run learns it when it first uses them, so a record that lacks it is of
+ * rows that owe them nothing and agrees with any. */
+#define RUN_RECORD_CORE "blas_core"
+
 /* An empty record. */
 struct status run_record_create(struct run_record *out);
 void run_record_release(struct run_record *record);
@@ -29,6 +33,9 @@ struct status run_record_add_flag(struct run_record *record, const char *key, in
 struct status run_record_add_digest(struct run_record *record, const char *key, uint64_t digest);
 struct status run_record_add_texts(struct run_record *record, const char *key,
                                    const char *const *texts, size_t count);
+
+/* Name the kernels of BLAS, before "about", in a record that does not yet. */
+struct status run_record_name_core(struct run_record *record, const char *core);
 
 /* Add a member of "about", which tells runs apart for people and is not compared. */
 struct status run_record_add_about(struct run_record *record, const char *key, const char *text);
@@ -49,7 +56,8 @@ const char *run_record_about(const struct run_record *record, const char *key);
 /* Append the record as the text of its file. */
 struct status run_record_print(struct csv_buffer *out, const struct run_record *record);
 
-/* Write the record to `path`, whole or not at all: a file beside it is renamed. */
+/* Write the record to `path`, whole or not at all: a file beside it is renamed. Durable once the file of that name
+ * and its name are synced (file_sync_named). */
 struct status run_record_write(const struct run_record *record, const char *path);
 
 /* Read a run file. The object is NULL, with an OK status, for a file that is no record. */

@@ -165,7 +165,6 @@ static int start_thread(struct check_threads *threads, struct checker *checker)
 struct status check_threads_start(struct check_threads *out, struct checker *checkers,
                                   size_t n_checkers, struct team *team)
 {
-    memset(out, 0, sizeof *out);
     out->team = team;
     out->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (out->ready_fd < 0)

@@ -18,6 +18,20 @@
 #include "bench/products_library.h"
 #include "core/memory.h"
 
+/* Without the variable OpenBLAS has one thread in any build. OpenMP believes the variable more than anything that can
+ * be said later, and reads it when it is loaded, so that another number takes a new start. */
+static struct status hold_openmp(char *const *arguments)
+{
+    static const char variable[] = "OMP_NUM_THREADS";
+    const char *threads = getenv(variable); /* NOLINT(concurrency-mt-unsafe): one thread */
+    if (!threads || !strcmp(threads, "1")) return status_ok();
+    TRY(products_library_load());
+    if (!products_library_is_openmp()) return status_ok();
+    (void)setenv(variable, "1", 1); /* NOLINT(concurrency-mt-unsafe): one thread */
+    (void)execv("/proc/self/exe", arguments);
+    return status_ok();
+}
+
 struct status environment_prepare(char *const *arguments)
 {
     /* Tensors come and go by the megabyte. With a fixed threshold they are mapped and unmapped
@@ -29,19 +43,15 @@ struct status environment_prepare(char *const *arguments)
     /* A reader that went away and a file that may not grow are errors of the write. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
-    TRY(products_library_load());
-    if (products_library_is_openmp()) {
-        const char *threads = getenv("OMP_NUM_THREADS");
-        if (!threads || strcmp(threads, "1")) {
-            /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-            (void)setenv("OMP_NUM_THREADS", "1", 1);
-            (void)execv("/proc/self/exe", arguments);
-        }
-    }
-    return status_ok();
+    return hold_openmp(arguments);
 }
 
 const char *environment_blas_core(void) { return products_library_core(); }
+
+const char *environment_blas_core_in_use(void)
+{
+    return products_library_is_loaded() ? products_library_core() : NULL;
+}
 
 bool environment_restore_arithmetic(void)
 {

@@ -7,13 +7,16 @@
 
 #include "core/status.h"
 
-/* Prepare the process; call once at the start of main, before any thread exists. Loads OpenBLAS and holds it
- * to one thread. The OpenMP build of OpenBLAS ignores that for callers on many threads and
- * becomes twenty times slower, so the program starts itself anew with OMP_NUM_THREADS=1 then. */
+/* Prepare the process; call once at the start of main, before any thread exists. The OpenMP build of OpenBLAS
+ * becomes twenty times slower when many threads call it that may each have several, so the program starts itself anew
+ * with OMP_NUM_THREADS=1 where that variable has another number and this build is there. */
 struct status environment_prepare(char *const *arguments);
 
-/* Name of the BLAS kernels in use ("SkylakeX", "Haswell"): it decides last digits and speed. */
+/* Name of the BLAS kernels of this machine ("SkylakeX", "Haswell"): it decides last digits and speed. Loads OpenBLAS. */
 const char *environment_blas_core(void);
+
+/* The same once OpenBLAS is loaded, which it is when something is first computed with it; NULL before. */
+const char *environment_blas_core_in_use(void);
 
 /* Round to nearest, no flush to zero, no denormals as zero: what the error bounds assume.
  * Foreign code may leave it otherwise. Restores it; true when it was already so. */

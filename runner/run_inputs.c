@@ -75,6 +75,12 @@ static struct status describe_dump(struct run_inputs *inputs)
     return run_record_add_number(&inputs->record, "calls", (double)inputs->order.count);
 }
 
+struct status run_inputs_name_core(struct run_inputs *inputs)
+{
+    if (run_record_text(&inputs->record, RUN_RECORD_CORE)) return status_ok();
+    return run_record_name_core(&inputs->record, environment_blas_core());
+}
+
 /* Everything that decides the bytes of the result files. */
 static struct status describe_run(struct run_inputs *inputs, const struct run_options *o)
 {
@@ -114,7 +120,9 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
     if (o->only) TRY(add_patterns(record, "only", &lists->only));
     if (o->skip) TRY(add_patterns(record, "skip", &lists->skip));
     TRY(run_record_add_number(record, "precision", lists->precision));
-    TRY(run_record_add_text(record, "blas_core", environment_blas_core()));
+    /* Which of several dumps first uses the kernels would depend on the threads. */
+    bool is_one_of_many = o->folder && *o->folder;
+    if (!inputs->dump || is_one_of_many) TRY(run_inputs_name_core(inputs));
     if (o->job) TRY(describe_shard(record, o));
     return run_about_add(record, o->api_info);
 }

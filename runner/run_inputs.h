@@ -38,6 +38,10 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
 /* The same where calls of PyTorch come with their tensors while a process runs: there is no dump. */
 struct status run_inputs_open_online(struct run_inputs *out, const struct run_options *options);
 
+/* Name the kernels of BLAS in the record, if it does not yet. It does from the start for one of many dumps and without
+ * a dump; else once they are in use. Loads OpenBLAS. */
+struct status run_inputs_name_core(struct run_inputs *inputs);
+
 void run_inputs_close(struct run_inputs *inputs);
 
 /* Position in the dump of the call of which this is a name: its own, a key of the dump, a case of a

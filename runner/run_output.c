@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "results/row_source.h"
 #include "results/written_rows.h"
+#include "runner/environment.h"
 #include "runner/run_job.h"
 
 /* ---- calls of earlier parts ------------------------------------------------------------- */
@@ -131,14 +132,15 @@ static struct status open_new(struct run_output *output, const struct run_option
 }
 
 static struct status open_resumed(struct run_output *output, bool *done, const char *repeat,
-                                  const struct run_options *o, const struct run_inputs *inputs)
+                                  const struct run_options *o, struct run_inputs *inputs)
 {
     const struct resume_options options = { .file_policy = o->file_policy,
                                             .layout = profile_rules(inputs->profile)->layout,
                                             .language = header_language_from_name(o->columns),
                                             .extent = evidence_extent_from_name(o->evidence),
                                             .retry_failed = o->retry_crashed,
-                                            .repeat = repeat };
+                                            .repeat = repeat,
+                                            .core = environment_blas_core };
     TRY(result_files_resume(&output->files, &output->resumed, done, o->result_csv_path,
                             &inputs->record, &inputs->order, &options));
     if (!o->timings) return status_ok();
@@ -193,7 +195,7 @@ static struct status list_pending(struct run_output *output, const bool *done,
 
 struct status run_output_open(struct run_output *out, struct summary *summary, size_t dump,
                               const char *repeat, const struct run_options *options,
-                              const struct run_inputs *inputs)
+                              struct run_inputs *inputs)
 {
     size_t calls = inputs->order.count;
     bool *done = memory_allocate_zeroed(calls, sizeof *done);
@@ -239,9 +241,19 @@ struct status run_output_add(struct run_output *output, const struct case_outcom
     return append_timings(&rows->timings, &outcome->times, name);
 }
 
-struct status run_output_write(struct run_output *output)
+static struct status name_core(struct run_output *output, struct run_inputs *inputs)
+{
+    if (run_record_text(&inputs->record, RUN_RECORD_CORE) || !environment_blas_core_in_use())
+        return status_ok();
+    TRY(run_inputs_name_core(inputs));
+    if (output->resumed.no_run_file) return status_ok();
+    return result_files_describe(&output->files, &inputs->record);
+}
+
+struct status run_output_write(struct run_output *output, struct run_inputs *inputs)
 {
     struct output_rows *rows = &output->rows;
+    TRY(name_core(output, inputs));
     TRY(result_files_append(&output->files, &rows->evidence, &rows->details, &rows->result));
     if (rows->timings.length)
         TRY(file_write_all(&output->timings, rows->timings.data, rows->timings.length));

@@ -34,7 +34,7 @@ struct run_output {
  */
 struct status run_output_open(struct run_output *out, struct summary *summary, size_t dump,
                               const char *repeat, const struct run_options *options,
-                              const struct run_inputs *inputs);
+                              struct run_inputs *inputs);
 /* Where the tensors of failing calls go: {base}/{folder}/ut_error_data{timestamp}; `base` NULL: the
  * working directory. run_output_open does it by itself. */
 struct status run_output_name_error_data(struct run_output *output, const char *base,
@@ -46,6 +46,8 @@ void run_output_close(struct run_output *output);
  * before. */
 struct status run_output_add(struct run_output *output, const struct case_outcome *outcome,
                              const char *name);
-struct status run_output_write(struct run_output *output);
+
+/* `inputs` learn the core of BLAS, and the run file has it before the first rows that may come from it. */
+struct status run_output_write(struct run_output *output, struct run_inputs *inputs);
 
 #endif

@@ -123,7 +123,7 @@ struct status run_part_add(struct run_part *part, size_t ahead, const struct cas
 
 struct status run_part_commit(struct run_part *part, size_t count)
 {
-    TRY(run_output_write(&part->output));
+    TRY(run_output_write(&part->output, &part->inputs));
     part->committed += count;
     return status_ok();
 }

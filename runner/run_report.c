@@ -211,9 +211,11 @@ static void print_totals(const struct run_totals *totals)
         return;
     }
     double rate = totals->elapsed_s > 0 ? (double)here / totals->elapsed_s : 0;
-    printf("%s in %.2f s (%.0f a second), backend %s, profile %s, %s, BLAS core %s\n",
+    const char *core = environment_blas_core_in_use();
+    printf("%s in %.2f s (%.0f a second), backend %s, profile %s, %s%s%s\n",
            quantity_of(here, "call").text, totals->elapsed_s, rate, totals->backend,
-           totals->profile, quantity_of(totals->threads, "thread").text, environment_blas_core());
+           totals->profile, quantity_of(totals->threads, "thread").text, core ? ", BLAS core " : "",
+           core ? core : "");
 }
 
 /* The command that shows the worst call again, up to its name. */

@@ -1,13 +1,16 @@
 /* PROBE_OPENBLAS is the name under which the linker found it (cmake/dependencies.cmake). */
 #include "bench/arithmetic/blas.h"
 
-#include <assert.h>
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "core/late_library.h"
+
 enum { OPENMP = 2 }; /* of openblas_get_parallel */
+
+static struct late_library library = LATE_LIBRARY(PROBE_OPENBLAS, .binds_as_called = true);
 
 /* Written once, by load(). */
 static struct {
@@ -34,30 +37,39 @@ static const struct {
     { "openblas_get_corename", &loaded.core },
 };
 
-static void *open_without_threads(void)
+/* Leave this thread one of the processors that it may use, which were `all`. */
+static bool narrow_to_one(cpu_set_t *all)
 {
-    static const char threads[] = "OPENBLAS_NUM_THREADS";
-    bool ours = !getenv(threads);
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    if (ours) (void)setenv(threads, "1", 1);
-    void *library = dlopen(PROBE_OPENBLAS, RTLD_LAZY | RTLD_LOCAL);
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    if (ours) (void)unsetenv(threads); /* it is not for the processes that devices start */
-    return library;
+    cpu_set_t one;
+    int here = sched_getcpu();
+    if (here < 0 || sched_getaffinity(0, sizeof *all, all)) return false;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)here, &one);
+    return !sched_setaffinity(0, sizeof one, &one);
+}
+
+/* How many threads a pool gets is decided while the library is loaded, by the processors of the thread that loads
+ * it: OpenBLAS's own pool, and that of OpenMP in the build that has it. Its variables would do, too, but cannot be
+ * set where other threads may read the environment, and processes that devices start would inherit them. */
+static struct status load_without_threads(void)
+{
+    cpu_set_t all;
+    bool narrowed = narrow_to_one(&all);
+    struct status status = late_library_load(&library);
+    if (narrowed) (void)sched_setaffinity(0, sizeof all, &all);
+    return status;
 }
 
 static void load(void)
 {
-    void *library = open_without_threads();
-    bool whole = library;
-    for (size_t i = 0; whole && i < sizeof symbols / sizeof *symbols; i++) {
-        void *symbol = dlsym(library, symbols[i].name);
+    loaded.status = load_without_threads();
+    if (loaded.status.code) return;
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *symbol = late_library_symbol(&library, symbols[i].name);
         memcpy(symbols[i].place, (void *)&symbol,
                sizeof symbol); /* as POSIX has it for functions */
-        whole = symbol;
     }
-    if (whole) loaded.set_threads(1);
-    else loaded.status = status_error(STATUS_INTERNAL, "OpenBLAS cannot be loaded: %s", dlerror());
+    loaded.set_threads(1);
 }
 
 struct status blas_load(void)
@@ -67,11 +79,12 @@ struct status blas_load(void)
     return loaded.status;
 }
 
+bool blas_is_loaded(void) { return late_library_is_loaded(&library); }
+
 const struct blas *blas(void)
 {
-    struct status status = blas_load();
-    assert(!status.code);
-    (void)status;
+    /* Ends the process, with the reason. */
+    if (blas_load().code) (void)late_library_symbol(&library, symbols[0].name);
     return &loaded.functions;
 }
 

@@ -1,6 +1,7 @@
-/* OpenBLAS, loaded when the program runs and not by the dynamic linker: its pool of threads starts while it is
- * loaded, one a core, and these spin for some 26 ms each though the program, whose own threads call it side by
- * side, never gives them work. docs/dependencies.md has the figures. */
+/* OpenBLAS, loaded when a function of it is first wanted and not by the dynamic linker: loading takes longer than
+ * the whole of a small run that has no products, and its pool of threads starts while it is loaded, one a core, which
+ * spin for some 26 ms each though the program, whose own threads call it side by side, never gives them work.
+ * docs/dependencies.md has the figures. */
 #ifndef PROBE_BENCH_ARITHMETIC_BLAS_H
 #define PROBE_BENCH_ARITHMETIC_BLAS_H
 
@@ -39,11 +40,14 @@ struct blas {
     __typeof__(zgeev_) *zgeev;
 };
 
-/* Load it, held to one thread; again: nothing but the result of the first time. The environment has a variable
- * more meanwhile, so call it while there is one thread. */
+/* Load it, held to one thread; again: nothing but the result of the first time. For those who can say that it
+ * is not there. Safe on any thread. */
 struct status blas_load(void);
 
-/* The loaded library; one that was not loaded is, and must be there. */
+bool blas_is_loaded(void);
+
+/* The library, loaded where it was not yet. One that is not there ends the process with a line and status 4
+ * (core/late_library.h). Safe on any thread. */
 const struct blas *blas(void);
 
 /* Name of the kernels in use ("SkylakeX", "Haswell"). */

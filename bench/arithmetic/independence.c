@@ -101,6 +101,7 @@ static bool line_means_hold(const struct draws *draws, bool columns, char *reaso
 
 bool draws_are_independent(const struct draws *draws, char *reason, size_t bytes)
 {
+    if (!draws->n) return true;
     return lags_hold(draws, reason, bytes) && line_means_hold(draws, false, reason, bytes) &&
            line_means_hold(draws, true, reason, bytes);
 }

@@ -3,6 +3,9 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/foreach.h"
+#include "bench/ops/four_bits.h"
+#include "bench/ops/hifloat8.h"
+#include "bench/ops/quantizing.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/movement.h"
 
@@ -61,6 +64,24 @@ static void to_type(struct call *call)
     to_dtype(call, dtype);
 }
 
+/* torch_npu's: to(dtype), and from and to the floats that come in bytes, which numbers name. */
+static void npu_cast(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    const struct four_bits *from = four_bits_named(call, "input_dtype");
+    static const struct quantizing exactly = { 0, DT_NONE, NULL };
+    if (from) x = four_bits_unpacked(call, x, from);
+    else if (hifloat8_named(call, "input_dtype")) x = hifloat8_unpacked(call, x);
+    if (call_value(call, "dtype")->kind == VALUE_INT) {
+        call_return_quantized_named(call, node_to_real(tape, x), "dtype", &exactly, 0);
+        return;
+    }
+    enum dtype dtype = call_dtype(call, "dtype");
+    if (dtype == DT_NONE) dtype = x->dtype;
+    call_return_typed(call, node_cast(tape, x, dtype), dtype);
+}
+
 static void each_copy(struct call *call) { call_for_each(call, copy); }
 
 /* clang-format off */
@@ -77,7 +98,7 @@ const struct op ops_cast[] = {
     { "to", TENSOR, "(Tensor input, Tensor other, bool non_blocking=False, bool copy=False, ...)", to_other, OP_ONE_NODE, 0, NULL },
     { "to", TENSOR, "(Tensor input, ScalarType dtype, bool non_blocking=False, bool copy=False, ...)", to, OP_ONE_NODE, 0, NULL },
     { "to", TENSOR, "(Tensor input, Device? device=None, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, ...)", to, OP_ONE_NODE, 0, NULL },
-    { "npu_dtype_cast", NPU, "(Tensor input, ScalarType dtype)", to, OP_ONE_NODE, 0, NULL },
+    { "npu_dtype_cast", NPU, "(Tensor input, Any dtype, Any input_dtype=None)", npu_cast, OP_ONE_NODE, 0, NULL },
     { "_to_copy", ATEN, "(Tensor input, *, ScalarType? dtype=None, ...)", to, OP_ONE_NODE, 0, NULL },
     { "copy", ATEN, "(Tensor input, Tensor src, bool non_blocking=False)", copy, OP_ONE_NODE, 0, NULL },
     { "type_as", TENSOR, "(Tensor input, Tensor other)", to_other, OP_ONE_NODE, 0, NULL },

@@ -8,6 +8,7 @@
 #include "bench/ops/activation.h"
 #include "bench/ops/foreach.h"
 #include "bench/ops/npu_groups.h"
+#include "bench/ops/npu_quant_products.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -213,6 +214,12 @@ static void grouped_add(struct call *call)
                       out->dtype);
 }
 
+static bool has_tensors(struct call *call, const char *name)
+{
+    const struct value *v = call_value(call, name);
+    return v->kind != VALUE_NONE && !(v->kind == VALUE_LIST && !v->list.count);
+}
+
 /* x in one piece or in pieces, weight likewise: each piece by its own, or rows of the one x in groups. split_item 0 and
  * 1 return the pieces, 2 and 3 one tensor. */
 static void grouped_matmul(struct call *call)
@@ -221,24 +228,26 @@ static void grouped_matmul(struct call *call)
     int xs, ws, biases = 0;
     struct node **x = call_tensors(call, "x", &xs), **w = call_tensors(call, "weight", &ws);
     struct node **bias = call_is_none(call, "bias") ? NULL : call_tensors(call, "bias", &biases);
-    static const char *const quantized[] = { "scale",           "offset",
-                                             "antiquant_scale", "antiquant_offset",
-                                             "per_token_scale", "activation_input" };
+    static const char *const quantized[] = { "offset", "antiquant_scale", "antiquant_offset",
+                                             "activation_input", "per_token_scale" };
     int64_t item = call_is_none(call, "split_item") ? 0 : call_int(call, "split_item"),
             by = call_is_none(call, "group_type") ? -1 : call_int(call, "group_type"),
             act = call_is_none(call, "act_type") ? 0 : call_int(call, "act_type"),
             list = call_is_none(call, "group_list_type") ? 0 : call_int(call, "group_list_type");
-    for (size_t k = 0; k < sizeof quantized / sizeof *quantized; k++) {
-        const struct value *v = call_value(call, quantized[k]);
-        if (!call_require(call, v->kind == VALUE_NONE || (v->kind == VALUE_LIST && !v->list.count),
+    bool scaled = has_tensors(call, "scale");
+    for (size_t k = 0; k < sizeof quantized / sizeof *quantized - scaled; k++)
+        if (!call_require(call, !has_tensors(call, quantized[k]),
                           "quantized grouped products with '%s' are not followed here",
                           quantized[k]))
             return;
-    }
     if (!call_require(call, xs >= 1 && ws >= 1 && (list == 0 || list == 1),
                       "x and weight are lists of tensors; group_list_type is 0 or 1"))
         return;
     enum dtype dtype = call_dtype(call, "output_dtype");
+    if (scaled) {
+        return_grouped_quantized(call, dtype);
+        return;
+    }
     if (dtype == DT_NONE || !dtype_is_float(dtype)) dtype = x[0]->dtype;
     if (!biases) bias = NULL;
     if (xs == 1 && ws == 1 && by != -1) {
@@ -432,7 +441,7 @@ static void causal_conv1d(struct call *call)
 /* clang-format off */
 #define GMM "(Tensor x, Tensor weight, *, Tensor? bias=None, Any group_list=None, int group_type=0, bool gemm_fusion=False, Any original_weight=None)"
 #define FFN "(Tensor x, Tensor weight1, Tensor weight2, str activation, *, Any expert_tokens=None, Any expert_tokens_index=None, Tensor? bias1=None, Tensor? bias2=None, Tensor? scale=None, Tensor? offset=None, Tensor? deq_scale1=None, Tensor? deq_scale2=None, Tensor? antiquant_scale1=None, Tensor? antiquant_scale2=None, Tensor? antiquant_offset1=None, Tensor? antiquant_offset2=None, int? inner_precise=None, ScalarType? output_dtype=None)"
-#define GROUPED "(Tensor[] x, Tensor[] weight, *, Tensor[]? bias=None, Tensor[]? scale=None, Tensor[]? offset=None, Tensor[]? antiquant_scale=None, Tensor[]? antiquant_offset=None, Tensor[]? per_token_scale=None, Any group_list=None, Tensor[]? activation_input=None, Tensor[]? activation_quant_scale=None, Tensor[]? activation_quant_offset=None, int? split_item=0, int? group_type=-1, int? group_list_type=0, int? act_type=0, int[]? tuning_config=None, ScalarType? output_dtype=None)"
+#define GROUPED "(Tensor[] x, Tensor[] weight, *, Tensor[]? bias=None, Tensor[]? scale=None, Tensor[]? offset=None, Tensor[]? antiquant_scale=None, Tensor[]? antiquant_offset=None, Tensor[]? per_token_scale=None, Any group_list=None, Tensor[]? activation_input=None, Tensor[]? activation_quant_scale=None, Tensor[]? activation_quant_offset=None, int? split_item=0, int? group_type=-1, int? group_list_type=0, int? act_type=0, int[]? tuning_config=None, ScalarType? output_dtype=None, Any x_dtype=None, Any weight_dtype=None, Any scale_dtype=None, Any per_token_scale_dtype=None)"
 const struct op ops_npu_products[] = {
     { "npu_linear", NPU, "(Tensor input, Tensor weight, Tensor? bias=None)", linear, OP_ONE_NODE, 0, NULL },
     { "npu_bmmV2", NPU, "(Tensor self, Tensor mat2, int[] output_sizes)", batched, OP_ONE_NODE, 0, NULL },

@@ -5,9 +5,11 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/activation.h"
+#include "bench/ops/hifloat8.h"
 #include "bench/ops/npu_groups.h"
 #include "bench/ops/npu_halves.h"
 #include "bench/ops/npu_microscaling.h"
+#include "bench/ops/npu_quant_products.h"
 #include "bench/ops/npu_quantization.h"
 #include "bench/ops/quantizing.h"
 #include "bench/primitives/binary.h"
@@ -38,22 +40,51 @@ static bool is_eight_bit_float(const struct node *x)
     return x->dtype == DT_F8E4M3 || x->dtype == DT_F8E5M2;
 }
 
+/* A factor: integers, also of four bits in words, 8-bit floats, or what the argument `kind` (NULL: none) says that
+ * bytes are. */
+static struct node *factor(struct call *call, struct node *x, const char *kind)
+{
+    const struct four_bits *format = kind ? four_bits_named(call, kind) : NULL;
+    if (format) return four_bits_unpacked(call, x, format);
+    if (kind && hifloat8_named(call, kind)) return hifloat8_unpacked(call, x);
+    if (x->dtype == DT_I32) return int4_unpacked(call, x);
+    if (!call_require(call, x->integer || is_eight_bit_float(x),
+                      "matrices of integers or of 8-bit floats are multiplied"))
+        return tape_failure(call->tape);
+    return x;
+}
+
+/* A matrix by the scales of its blocks, `down` by `across` elements each. */
+static struct node *by_block_scales(struct call *call, struct node *x, struct node *scale,
+                                    int64_t down, int64_t across)
+{
+    struct tape *tape = call->tape;
+    bool fits = x->rank == 2 && scale->rank == 2 && down >= 1 && across >= 1 && !scale->integer &&
+                scale->shape[0] == (x->shape[0] - 1) / down + 1 &&
+                scale->shape[1] == (x->shape[1] - 1) / across + 1;
+    if (!call_require(call, fits && x->n, "a scale for each block of group_sizes is needed"))
+        return x;
+    int64_t *map = tape_allocate(tape, x->n, sizeof *map);
+    for (int64_t i = 0; map && i < (int64_t)x->n; i++)
+        map[i] = i / x->shape[1] / down * scale->shape[1] + i % x->shape[1] / across;
+    if (tape_failed(tape)) return x;
+    return node_multiply(tape, node_to_real(tape, x),
+                         node_gather(tape, scale, 2, x->shape, map, 0));
+}
+
 /* The product of matrices of integers, as reals (no partial sum that an int32 can hold is lost in 64 bits), or of 8-bit
  * floats, whose products are exact and whose sums are a kernel's own. */
 static struct node *quantized_product(struct call *call, struct node *a, struct node *b)
 {
-    if (!call_require(
-            call,
-            ((a->integer && b->integer) || (is_eight_bit_float(a) && is_eight_bit_float(b))) &&
-                a->rank >= 2 && b->rank >= 2,
-            "matrices of integers or of 8-bit floats are multiplied"))
+    if (!call_require(call, !a->integer == !b->integer && a->rank >= 2 && b->rank >= 2,
+                      "matrices of integers or of 8-bit floats are multiplied"))
         return tape_failure(call->tape);
     return compose_matmul(call->tape, node_to_real(call->tape, a), node_to_real(call->tape, b));
 }
 
-/* Rows of x by the matrix of their group e, (x w[e] + bias[e]) scale[e] with a row of biases (or none) and of scales for
- * each, the groups one after another. x (rows, k), w (groups, k, n), bias and scale (groups, n), groups from the argument
- * group_list. NULL having failed. */
+/* Rows of x by the matrix of their group e, (x w[e] + bias[e]) scale[e] with a row of biases (or none) and of scales (or
+ * none) for each, the groups one after another. x (rows, k), w (groups, k, n), bias and scale (groups, n), groups from the
+ * argument group_list. NULL having failed. */
 static struct node *grouped_product(struct call *call, struct node *x, struct node *w,
                                     struct node *scale, struct node *bias, bool cumulative)
 {
@@ -61,8 +92,8 @@ static struct node *grouped_product(struct call *call, struct node *x, struct no
     struct groups groups;
     if (!call_require(call,
                       x->rank == 2 && w->rank == 3 && w->shape[1] == x->shape[1] &&
-                          scale->rank == 2 && scale->shape[0] == w->shape[0] &&
-                          scale->shape[1] == w->shape[2] &&
+                          (!scale || (scale->rank == 2 && scale->shape[0] == w->shape[0] &&
+                                      (scale->shape[1] == w->shape[2] || scale->shape[1] == 1))) &&
                           (!bias || (bias->rank == 2 && bias->shape[0] == w->shape[0])),
                       "rows by the matrices of their groups, with a row of scales for each, are "
                       "needed") ||
@@ -72,7 +103,7 @@ static struct node *grouped_product(struct call *call, struct node *x, struct no
         return NULL;
     struct node **parts = tape_allocate(tape, (size_t)groups.count + 1, sizeof *parts);
     int used = 0;
-    scale = scale_of_bits(tape, scale);
+    if (scale) scale = scale_of_bits(tape, scale);
     for (int e = 0; !tape_failed(tape) && e < groups.count; e++) {
         int64_t count = groups.end[e] - groups.start[e], shape[2] = { w->shape[1], w->shape[2] };
         if (!count) continue;
@@ -80,7 +111,7 @@ static struct node *grouped_product(struct call *call, struct node *x, struct no
             quantized_product(call, node_slice(tape, x, 0, groups.start[e], count, 1),
                               node_reshape(tape, node_slice(tape, w, 0, e, 1, 1), 2, shape));
         if (bias) y = node_add(tape, y, node_to_real(tape, node_slice(tape, bias, 0, e, 1, 1)));
-        parts[used++] = node_multiply(tape, y, node_slice(tape, scale, 0, e, 1, 1));
+        parts[used++] = scale ? node_multiply(tape, y, node_slice(tape, scale, 0, e, 1, 1)) : y;
     }
     if (!call_require(call, used >= 1, "there are no rows")) return NULL;
     return node_concatenate(tape, parts, used, 0);
@@ -89,6 +120,7 @@ static struct node *grouped_product(struct call *call, struct node *x, struct no
 static struct node *as_column(struct call *call, struct node *v, const struct node *y)
 {
     int64_t shape[TENSOR_MAX_RANK];
+    if (v->n == 1) return node_reshape(call->tape, v, 0, NULL);
     if (!call_require(call, y->rank >= 2 && v->rank == 1 && v->shape[0] == y->shape[y->rank - 2],
                       "a scale for each row is needed"))
         return v;
@@ -97,23 +129,43 @@ static struct node *as_column(struct call *call, struct node *v, const struct no
     return node_reshape(call->tape, v, y->rank, shape);
 }
 
+/* The factors of a product by the scales of their blocks, with a byte for each block of 32 positions of the inner
+ * dimension (npu_microscaling.h) or with numbers for blocks of group_sizes. false: the scales are none of blocks. */
+static bool scaled_by_blocks(struct call *call, struct node **a, struct node **b)
+{
+    struct node *scale = call_tensor(call, "scale"),
+                *rows = call_optional_tensor(call, "pertoken_scale");
+    int64_t sizes[3] = { 0, 0, 0 };
+    (void)call_ints(call, "group_sizes", sizes, 3);
+    if (rows && scale->rank == (*b)->rank + 1 && rows->rank == (*a)->rank + 1) {
+        *a = by_shared_scales(call, *a, rows, (*a)->rank - 1, NULL, NULL);
+        *b = by_shared_scales(call, *b, scale, (*b)->rank - 2, NULL, NULL);
+        return true;
+    }
+    if (!rows || rows->rank != 2 || scale->rank != 2 || sizes[2] < 1) return false;
+    *a = by_block_scales(call, *a, rows, sizes[0], sizes[2]);
+    *b = by_block_scales(call, *b, scale, sizes[2], sizes[1]);
+    return true;
+}
+
 /* (x1 x2 + integer bias) scale [per row] + bias of floats; in int8 with an offset. */
 static void quant_matmul(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *a = call_tensor(call, "x1"), *b = call_tensor(call, "x2"),
+    struct node *a = factor(call, call_tensor(call, "x1"), "x1_dtype"),
+                *b = factor(call, call_tensor(call, "x2"), "x2_dtype"),
                 *bias = call_optional_tensor(call, "bias"),
                 *rows = call_optional_tensor(call, "pertoken_scale"),
                 *offset = call_optional_tensor(call, "offset");
     enum dtype dtype = call_dtype(call, "output_dtype");
-    if (a->dtype == DT_I32) a = int4_unpacked(call, a);
-    if (b->dtype == DT_I32) b = int4_unpacked(call, b);
+    if (!call_require(call, call_is_none(call, "y_scale"), "y_scale is not followed here")) return;
+    bool blocks = scaled_by_blocks(call, &a, &b);
     struct node *y = quantized_product(call, a, b);
     if (tape_failed(tape)) return;
     size_t n = y->n;
     if (bias && bias->integer) y = node_add(tape, y, node_to_real(tape, bias));
-    y = node_multiply(tape, y, scale_of_bits(tape, call_tensor(call, "scale")));
-    if (rows) y = node_multiply(tape, y, as_column(call, rows, y));
+    if (!blocks) y = node_multiply(tape, y, scale_of_bits(tape, call_tensor(call, "scale")));
+    if (!blocks && rows) y = node_multiply(tape, y, as_column(call, rows, y));
     if (bias && !bias->integer) y = node_add(tape, y, bias);
     if (dtype == DT_NONE) dtype = DT_I8;
     if (!call_require(call, y->n == n, "scales of a larger shape than the product")) return;
@@ -186,7 +238,8 @@ static void quant_gmm(struct call *call)
                       "only results of floats are followed here") ||
         !call_require(call, !bias || bias->integer, "a bias of integers is needed"))
         return;
-    struct node *y = grouped_product(call, x, w, scale, bias, !call->op->detail);
+    struct node *y = grouped_product(call, factor(call, x, NULL), factor(call, w, NULL), scale,
+                                     bias, !call->op->detail);
     if (!y) return;
     if (rows) y = node_multiply(tape, y, as_column(call, rows, y));
     y = node_activated(call, y, call_int(call, "act_type"));
@@ -229,9 +282,7 @@ static void quant_matmul_gelu(struct call *call)
     if (!call_require(call, by_tanh || !strcmp(approximate, "gelu_erf"),
                       "approximate is 'gelu_erf' or 'gelu_tanh'"))
         return;
-    if (a->dtype == DT_I32) a = int4_unpacked(call, a);
-    if (b->dtype == DT_I32) b = int4_unpacked(call, b);
-    struct node *y = quantized_product(call, a, b);
+    struct node *y = quantized_product(call, factor(call, a, NULL), factor(call, b, NULL));
     if (tape_failed(tape)) return;
     size_t n = y->n;
     enum dtype dtype = columns->dtype == DT_BF16 || (bias && bias->dtype == DT_BF16) ? DT_BF16
@@ -251,7 +302,7 @@ static void quant_matmul_reduce_sum(struct call *call)
     struct node *a = call_tensor(call, "x1"), *b = call_tensor(call, "x2"),
                 *rows = call_optional_tensor(call, "x1_scale"),
                 *columns = call_optional_tensor(call, "x2_scale");
-    struct node *y = quantized_product(call, a, b);
+    struct node *y = quantized_product(call, factor(call, a, NULL), factor(call, b, NULL));
     if (!call_require(call,
                       y->rank == 3 && rows && columns && rows->rank == 2 &&
                           rows->shape[0] == y->shape[0] && rows->shape[1] == y->shape[1] &&
@@ -390,8 +441,28 @@ static void add_quantized(struct call *call)
     call_return_typed(call, node_add(tape, self, y), DT_F32);
 }
 
-/* The same for groups of the inner dimension: self[e] + x1[:, group e] x2[group e, :]. The scales of group e begin at the
- * pair start / 64 + e. */
+/* Both factors of products in groups of the inner dimension by the bytes of their blocks; those of group e begin at the
+ * pair start / 64 + e. a (m, inner) by rows, b (inner, n) by columns. false having failed. */
+static bool scaled_in_groups(struct call *call, const struct groups *groups, struct node **a,
+                             struct node *rows, struct node **b, struct node *columns)
+{
+    struct tape *tape = call->tape;
+    int64_t inner = (*b)->shape[0],
+            *first = tape_allocate(tape, 2 * (size_t)inner + 1, sizeof *first),
+            *start = first + inner;
+    if (tape_failed(tape)) return false;
+    for (int e = 0; e < groups->count; e++)
+        for (int64_t i = groups->start[e]; i < groups->end[e]; i++) {
+            first[i] = groups->start[e] / 64 + e;
+            start[i] = groups->start[e];
+        }
+    for (int64_t i = groups->total; i < inner; i++) first[i] = 0, start[i] = i;
+    *a = by_shared_scales(call, *a, rows, 1, first, start);
+    *b = by_shared_scales(call, *b, columns, 0, first, start);
+    return !tape_failed(tape);
+}
+
+/* The same for groups of the inner dimension: self[e] + x1[:, group e] x2[group e, :]. */
 static void add_grouped_quantized(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -410,18 +481,9 @@ static void add_grouped_quantized(struct call *call)
         !call_require(call, groups.count == self->shape[0], "%d groups for %lld matrices",
                       groups.count, (long long)self->shape[0]))
         return;
-    int64_t inner = b->shape[0], *first = tape_allocate(tape, 2 * (size_t)inner + 1, sizeof *first),
-            *start = first + inner, shape[3] = { 1, self->shape[1], self->shape[2] };
+    int64_t shape[3] = { 1, self->shape[1], self->shape[2] };
     struct node **parts = tape_allocate(tape, (size_t)groups.count, sizeof *parts);
-    if (tape_failed(tape)) return;
-    for (int e = 0; e < groups.count; e++)
-        for (int64_t i = groups.start[e]; i < groups.end[e]; i++) {
-            first[i] = groups.start[e] / 64 + e;
-            start[i] = groups.start[e];
-        }
-    for (int64_t i = groups.total; i < inner; i++) first[i] = 0, start[i] = i;
-    a = by_shared_scales(call, a, rows, 1, first, start);
-    b = by_shared_scales(call, b, columns, 0, first, start);
+    if (tape_failed(tape) || !scaled_in_groups(call, &groups, &a, rows, &b, columns)) return;
     for (int e = 0; !tape_failed(tape) && e < groups.count; e++) {
         int64_t at = groups.start[e], count = groups.end[e] - at;
         parts[e] = node_slice(tape, self, 0, e, 1, 1);
@@ -434,10 +496,101 @@ static void add_grouped_quantized(struct call *call)
     call_return_typed(call, node_concatenate(tape, parts, groups.count, 0), DT_F32);
 }
 
+/* ---- quantized grouped products --------------------------------------------------------------------------------------- */
+
+/* (groups, 1) or (groups, n) from a vector of groups. */
+static struct node *scale_of_groups(struct call *call, struct node *scale)
+{
+    int64_t column[2] = { scale->n ? scale->shape[0] : 0, 1 };
+    return scale->rank == 1 ? node_reshape(call->tape, scale, 2, column) : scale;
+}
+
+/* Groups of the inner dimension: for each x[:, group e] w[group e, :] by its scales, (groups, m, n). NULL having failed. */
+static struct node *products_of_inner_groups(struct call *call, struct node *x, struct node *w,
+                                             struct node *scale, struct node *rows, bool cumulative)
+{
+    struct tape *tape = call->tape;
+    struct groups groups;
+    if (!call_require(call, x->rank == 2 && w->rank == 2 && x->shape[1] == w->shape[0],
+                      "groups of the inner dimension (2) take two matrices") ||
+        !groups_read(call, &groups, "group_list", cumulative, w->shape[0]))
+        return NULL;
+    bool shared = scale->rank == 3;
+    int64_t shape[3] = { 1, x->shape[0], w->shape[1] };
+    struct node **parts = tape_allocate(tape, (size_t)groups.count + 1, sizeof *parts);
+    if (shared && !call_require(call, rows != NULL, "per_token_scale is needed")) return NULL;
+    if (tape_failed(tape) || (shared && !scaled_in_groups(call, &groups, &x, rows, &w, scale)))
+        return NULL;
+    if (!shared && !call_require(call,
+                                 scale->rank <= 2 && scale->n && scale->shape[0] == groups.count &&
+                                     (!rows || rows->n == (size_t)groups.count),
+                                 "a scale for each group is needed"))
+        return NULL;
+    if (!shared) scale = scale_of_groups(call, scale_of_bits(tape, scale));
+    for (int e = 0; !tape_failed(tape) && e < groups.count; e++) {
+        int64_t at = groups.start[e], count = groups.end[e] - at;
+        parts[e] = node_constant(tape, DT_F32, 0, 3, shape);
+        if (!count) continue;
+        struct node *y = quantized_product(call, node_slice(tape, x, 1, at, count, 1),
+                                           node_slice(tape, w, 0, at, count, 1));
+        if (!shared) y = node_multiply(tape, y, node_slice(tape, scale, 0, e, 1, 1));
+        if (!shared && rows)
+            y = node_multiply(
+                tape, y,
+                node_reshape(tape,
+                             node_slice(tape,
+                                        node_reshape(tape, rows, 1, &(int64_t){ groups.count }), 0,
+                                        e, 1, 1),
+                             0, NULL));
+        parts[e] = node_reshape(tape, y, 3, shape);
+    }
+    return tape_failed(tape) ? NULL : node_concatenate(tape, parts, groups.count, 0);
+}
+
+void return_grouped_quantized(struct call *call, enum dtype dtype)
+{
+    struct tape *tape = call->tape;
+    int xs, ws, scales, tokens = 0, biases = 0;
+    struct node **x = call_tensors(call, "x", &xs), **w = call_tensors(call, "weight", &ws),
+                **scale = call_tensors(call, "scale", &scales), **rows = NULL, **bias = NULL;
+    int64_t by = call_is_none(call, "group_type") ? -1 : call_int(call, "group_type"),
+            act = call_is_none(call, "act_type") ? 0 : call_int(call, "act_type");
+    bool cumulative = call_is_none(call, "group_list_type") ||
+                      call_int(call, "group_list_type") == 0;
+    if (!call_is_none(call, "per_token_scale"))
+        rows = call_tensors(call, "per_token_scale", &tokens);
+    if (!call_is_none(call, "bias")) bias = call_tensors(call, "bias", &biases);
+    if (!call_require(call,
+                      xs == 1 && ws == 1 && scales == 1 && tokens <= 1 && biases <= 1 &&
+                          (by == 0 || by == 2) && dtype_is_float(dtype),
+                      "one quantized x and weight in groups of rows (0) or of the inner dimension "
+                      "(2) with a result of floats are followed here"))
+        return;
+    struct node *a = factor(call, x[0], "x_dtype"), *b = factor(call, w[0], "weight_dtype"),
+                *row = tokens ? rows[0] : NULL, *y;
+    if (tape_failed(tape)) return;
+    if (by == 2) {
+        if (!call_require(call, !biases, "groups of the inner dimension have no bias")) return;
+        y = products_of_inner_groups(call, a, b, scale[0], row, cumulative);
+        if (y) call_return_typed(call, y, dtype);
+        return;
+    }
+    bool shared = scale[0]->rank == 4;
+    if (shared) {
+        if (!call_require(call, row && b->rank == 3, "per_token_scale is needed")) return;
+        a = by_shared_scales(call, a, row, 1, NULL, NULL);
+        b = by_shared_scales(call, b, scale[0], 1, NULL, NULL);
+    }
+    y = grouped_product(call, a, b, shared ? NULL : scale_of_groups(call, scale[0]),
+                        biases ? bias[0] : NULL, cumulative);
+    if (y && !shared && row) y = node_multiply(tape, y, as_column(call, row, y));
+    if (y) call_return_typed(call, node_activated(call, y, act), dtype);
+}
+
 /* clang-format off */
 #define QUANT_GMM "(Tensor x, Tensor weight, Tensor scale, *, Tensor? offset=None, Tensor? per_token_scale=None, Tensor? bias=None, Any group_list=None, ScalarType? output_dtype=None, int act_type=0)"
 const struct op ops_npu_quant_products[] = {
-    { "npu_quant_matmul", NPU, "(Tensor x1, Tensor x2, Tensor scale, *, Tensor? offset=None, Tensor? pertoken_scale=None, Tensor? bias=None, ScalarType? output_dtype=None)", quant_matmul, OP_NO_GRADIENT, 0, NULL },
+    { "npu_quant_matmul", NPU, "(Tensor x1, Tensor x2, Tensor scale, *, Tensor? offset=None, Tensor? pertoken_scale=None, Tensor? bias=None, ScalarType? output_dtype=None, Any x1_dtype=None, Any x2_dtype=None, Any pertoken_scale_dtype=None, Any scale_dtype=None, int[]? group_sizes=None, Tensor? y_scale=None)", quant_matmul, OP_NO_GRADIENT, 0, NULL },
     { "npu_weight_quant_batchmatmul", NPU, "(Tensor x, Tensor weight, Tensor antiquant_scale, Tensor? antiquant_offset=None, Tensor? quant_scale=None, Tensor? quant_offset=None, Tensor? bias=None, int antiquant_group_size=0, int inner_precise=0)", weight_quant_matmul, OP_NO_GRADIENT, 0, NULL },
     { "npu_grouped_matmul_swiglu_quant_v2", NPU, "(Tensor x, Tensor[] weight, Tensor[] weight_scale, Tensor x_scale, Tensor group_list, *, Tensor? smooth_scale=None, int quant_mode=0, int group_list_type=0, ...)", grouped_swiglu_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_quant_matmul_gelu", NPU, "(Tensor x1, Tensor x2, Tensor x1_scale, Tensor x2_scale, *, Tensor? bias=None, str approximate='gelu_erf')", quant_matmul_gelu, OP_NO_GRADIENT, 0, NULL },

@@ -8,10 +8,12 @@
 #include "bench/call/dimensions.h"
 #include "bench/call/op.h"
 #include "bench/ops/activation.h"
+#include "bench/ops/hifloat8.h"
 #include "bench/ops/indexing.h"
 #include "bench/ops/npu_groups.h"
 #include "bench/ops/npu_halves.h"
 #include "bench/ops/npu_layout.h"
+#include "bench/ops/npu_microscaling.h"
 #include "bench/ops/npu_norm.h"
 #include "bench/ops/npu_quantization.h"
 #include "bench/ops/operands.h"
@@ -66,8 +68,9 @@ static struct node *along(struct call *call, struct node *v, const struct node *
     return node_reshape(call->tape, v, x->rank, shape);
 }
 
+/* As the argument `name` says. */
 static void return_static(struct call *call, struct node *x, struct node *scale, struct node *zero,
-                          bool divides, enum dtype dtype)
+                          bool divides, const char *name)
 {
     struct tape *tape = call->tape;
     struct quantizing how = { 4, x->dtype, NULL };
@@ -78,7 +81,7 @@ static void return_static(struct call *call, struct node *x, struct node *scale,
     if (!call_require(call, y->rank == rank && y->n == n,
                       "scales of a larger shape than the input"))
         return;
-    call_return_quantized_as(call, y, dtype, &how, largest_of(tape, zero));
+    call_return_quantized_named(call, y, name, &how, largest_of(tape, zero));
 }
 
 /* round(x / scale + zero point), or x scale. */
@@ -89,7 +92,7 @@ static void quantize(struct call *call)
     int axis = call_dim(call, "axis", x->rank);
     struct node *scale = along(call, call_tensor(call, "scales"), x, axis);
     if (zero) zero = along(call, zero, x, axis);
-    return_static(call, x, scale, zero, call_bool(call, "div_mode"), call_dtype(call, "dtype"));
+    return_static(call, x, scale, zero, call_bool(call, "div_mode"), "dtype");
 }
 
 /* round(x scale[e] + offset) for the rows of group e. */
@@ -115,7 +118,7 @@ static void group_quant(struct call *call)
     if (offset) offset = node_to_real(tape, offset);
     return_static(call, x, scale,
                   offset && offset->n == 1 ? node_reshape(tape, offset, 0, NULL) : offset, false,
-                  call_dtype(call, "dst_dtype"));
+                  "dst_dtype");
 }
 
 /* (x + offset) scale. */
@@ -165,24 +168,40 @@ static void trans_quant_param(struct call *call)
 /* ---- dynamic scales ------------------------------------------------------------------------------------------- */
 
 /* The largest value that a dynamic scale maps to. */
-static double top_of(enum dtype dtype)
+static double top_of(const struct dynamic *to)
 {
-    return dtype_info(dtype == DT_NONE ? DT_I8 : dtype)->largest;
+    if (to->top > 0) return to->top;
+    if (to->hifloat8) return HIFLOAT8_LARGEST;
+    return dtype_info(to->dtype == DT_NONE ? DT_I8 : to->dtype)->largest;
+}
+
+static void return_as(struct call *call, struct node *y, const struct dynamic *to,
+                      const struct quantizing *how)
+{
+    if (to->hifloat8) call_return_hifloat8(call, y, how, 0);
+    else call_return_quantized_as(call, y, to->dtype, how, 0);
+}
+
+struct node *return_dynamic_over(struct call *call, struct node *x, uint32_t over,
+                                 const struct dynamic *to, double roundings)
+{
+    struct tape *tape = call->tape;
+    struct quantizing how = { roundings, x->dtype, NULL };
+    struct node *most = node_extremum(tape, node_apply(tape, "abs", x), over, true, 1);
+    struct node *scale = node_divide(tape, most, node_scalar(tape, top_of(to)));
+    struct node *never = node_compare(tape, COMPARE_EQ, most, node_scalar(tape, 0));
+    struct node *y = node_select(tape, never, node_scalar(tape, 0), node_divide(tape, x, scale));
+    if (tape_failed(tape)) return x;
+    how.scale = over >> (x->rank - 1) & 1 ? scale : node_broadcast(tape, scale, x->rank, x->shape);
+    if (!tape_failed(tape)) return_as(call, y, to, &how);
+    return node_squeeze(tape, scale, over);
 }
 
 struct node *return_dynamic(struct call *call, struct node *x, enum dtype dtype, double roundings)
 {
-    struct tape *tape = call->tape;
-    struct quantizing how = { roundings, x->dtype, NULL };
     if (!call_require(call, x->rank && x->shape[x->rank - 1] && x->n, "rows are needed")) return x;
-    struct node *most =
-        node_extremum(tape, node_apply(tape, "abs", x), 1u << (x->rank - 1), true, 1);
-    struct node *scale = node_divide(tape, most, node_scalar(tape, top_of(dtype)));
-    struct node *never = node_compare(tape, COMPARE_EQ, most, node_scalar(tape, 0));
-    struct node *y = node_select(tape, never, node_scalar(tape, 0), node_divide(tape, x, scale));
-    how.scale = scale;
-    call_return_quantized_as(call, y, dtype, &how, 0);
-    return node_squeeze(tape, scale, 1u << (x->rank - 1));
+    return return_dynamic_over(call, x, 1u << (x->rank - 1), &(struct dynamic){ dtype, false, 0 },
+                               roundings);
 }
 
 /* x times its smoothing: a vector, or one for each group of rows. */
@@ -218,15 +237,51 @@ static struct node *smoothed(struct call *call, struct node *x, const char *name
         node_gather_rows(tape, smooth, x->rank, x->shape, (size_t)x->shape[x->rank - 1], map, 0));
 }
 
+/* What dst_type says. false, having failed: a number that is not known. */
+static bool dynamic_read(struct call *call, struct dynamic *to)
+{
+    enum dtype dtype = float8_named(call, "dst_type");
+    const struct value *value = call_value(call, "dst_type");
+    if (dtype == DT_NONE && value->kind == VALUE_INT && value->integer == 1) dtype = DT_I8;
+    if (dtype == DT_NONE) dtype = call_dtype(call, "dst_type");
+    *to = (struct dynamic){ dtype, hifloat8_named(call, "dst_type"), 0 };
+    return call_require(call, dtype != DT_NONE || to->hifloat8 || value->kind != VALUE_INT,
+                        "dst_type is the number of no quantized dtype that is followed here");
+}
+
+/* The default of dst_type_max has no page: kernels of HiFloat8 state 15, others take the largest number. Which of them it
+ * was shows the largest scale, the result behind the next one. */
+static double default_top(struct call *call, struct node *x)
+{
+    const struct tensor *device = call_device_output(call, call->results.count + 1);
+    double most = largest_of(call->tape, x), largest = 0;
+    if (!device || !tensor_elements(device) || device->dtype != DT_F32) return HIFLOAT8_LARGEST;
+    struct node *scales = node_leaf(call->tape, device, false);
+    largest = largest_of(call->tape, scales);
+    return largest > 0 && most / largest < sqrt(15 * HIFLOAT8_LARGEST) ? 15 : HIFLOAT8_LARGEST;
+}
+
+/* A scale for each row (pertoken), each column of matrices (perchannel) or for all (pertensor); dst_type_max is of
+ * HiFloat8 alone. */
 static void dynamic_quant(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    if (!call_require(call, !x->integer && !strcmp(call_string(call, "quant_mode"), "pertoken"),
-                      "floats are quantized, row by row"))
+    const char *mode = call_string(call, "quant_mode");
+    struct dynamic to;
+    bool whole = !strcmp(mode, "pertensor"), columns = !strcmp(mode, "perchannel");
+    if (!call_require(call, !x->integer && (whole || columns || !strcmp(mode, "pertoken")),
+                      "floats are quantized by row, column or tensor") ||
+        !call_require(call, x->n && x->rank >= (columns ? 2 : 1), "rows are needed") ||
+        !dynamic_read(call, &to))
         return;
     struct node *y = node_with_dtype(call->tape, smoothed(call, x, "smooth_scales"), x->dtype);
-    struct node *scale = return_dynamic(call, y, call_dtype(call, "dst_type"), 8);
-    call_return_typed(call, scale, DT_F32);
+    if (to.hifloat8) to.top = call_real(call, "dst_type_max");
+    if (to.hifloat8 && to.top == 0) to.top = default_top(call, y);
+    uint32_t row = 1u << (x->rank - 1), over = whole ? (row << 1) - 1 : columns ? row >> 1 : row;
+    struct node *scale = return_dynamic_over(call, y, over, &to, 8);
+    int64_t one[1] = { 1 };
+    if (tape_failed(call->tape)) return;
+    call_return_typed(call, whole ? node_reshape(call->tape, scale, 1, one) : scale, DT_F32);
 }
 
 /* Scale (max - min) / 255, offset 127 - max / scale. */
@@ -495,18 +550,15 @@ static void dynamic_block_quant(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "x");
     int64_t down = call_int(call, "row_block_size"), across = call_int(call, "col_block_size");
-    const struct value *kind = call_value(call, "dst_type");
-    enum dtype dtype = kind->kind == VALUE_INT && kind->integer == 1 ? DT_I8
-                       : kind->kind == VALUE_INT                     ? DT_NONE
-                                                                     : call_dtype(call, "dst_type");
+    struct dynamic to;
     struct quantizing how = { 8, x->dtype, NULL };
-    if (!call_require(
-            call,
-            x->rank == 2 && x->n && !x->integer && down >= 1 && across >= 1 && down <= 4096 &&
-                across <= 4096 && (dtype == DT_I8 || dtype == DT_F8E4M3 || dtype == DT_F8E5M2) &&
-                call_real(call, "min_scale") == 0,
-            "a matrix of floats, int8 or 8-bit floats and no least scale are followed here"))
+    if (!dynamic_read(call, &to) ||
+        !call_require(call,
+                      x->rank == 2 && x->n && !x->integer && down >= 1 && across >= 1 &&
+                          down <= 4096 && across <= 4096 && call_real(call, "min_scale") == 0,
+                      "a matrix of floats and no least scale are followed here"))
         return;
+    to.top = call_real(call, "dst_type_max");
     int64_t rows = (x->shape[0] + down - 1) / down, columns = (x->shape[1] + across - 1) / across;
     int64_t blocks[4] = { rows, down, columns, across }, lone[4] = { rows, 1, columns, 1 },
             shape[2] = { rows, columns };
@@ -524,24 +576,23 @@ static void dynamic_block_quant(struct call *call)
     struct node *split = node_gather(tape, x, 4, blocks, map, 0);
     struct node *most = node_reshape(
         tape, node_extremum(tape, node_apply(tape, "abs", split), 10, true, 1), 4, lone);
-    struct node *scale = node_divide(tape, most, node_scalar(tape, top_of(dtype)));
+    struct node *scale = node_divide(tape, most, node_scalar(tape, top_of(&to)));
     struct node *own = node_gather(tape, scale, 2, x->shape, back, 0);
     how.scale = own;
     struct node *never = node_compare(tape, COMPARE_EQ, own, node_scalar(tape, 0));
-    call_return_quantized_as(
-        call, node_select(tape, never, node_scalar(tape, 0), node_divide(tape, x, own)), dtype,
-        &how, 0);
+    struct node *y = node_select(tape, never, node_scalar(tape, 0), node_divide(tape, x, own));
+    if (!tape_failed(tape)) return_as(call, y, &to, &how);
     call_return_typed(call, node_reshape(tape, scale, 2, shape), DT_F32);
 }
 
 /* clang-format off */
 #define NORM_TAIL "Tensor? beta=None, float epsilon=1e-06, bool[]? output_mask=None, ...)"
 const struct op ops_npu_quantization[] = {
-    { "npu_quantize", NPU, "(Tensor self, Tensor scales, Tensor? zero_points, ScalarType dtype, int axis=1, bool div_mode=True)", quantize, OP_NO_GRADIENT, 0, NULL },
-    { "npu_group_quant", NPU, "(Tensor x, Tensor scale, Tensor group_index, *, Tensor? offset=None, ScalarType? dst_dtype=None)", group_quant, OP_NO_GRADIENT, 0, NULL },
+    { "npu_quantize", NPU, "(Tensor self, Tensor scales, Tensor? zero_points, Any dtype, int axis=1, bool div_mode=True)", quantize, OP_NO_GRADIENT, 0, NULL },
+    { "npu_group_quant", NPU, "(Tensor x, Tensor scale, Tensor group_index, *, Tensor? offset=None, Any dst_dtype=None)", group_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_anti_quant", NPU, "(Tensor x, Tensor scale, *, Tensor? offset=None, ScalarType? dst_dtype=None, ScalarType? src_dtype=None)", anti_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_trans_quant_param", NPU, "(Tensor scale, Tensor? offset=None, int? round_mode=0)", trans_quant_param, OP_NO_GRADIENT, 0, NULL },
-    { "npu_dynamic_quant", NPU, "(Tensor input, *, Tensor? smooth_scales=None, Tensor? group_index=None, ScalarType? dst_type=None, str quant_mode='pertoken', ...)", dynamic_quant, OP_NO_GRADIENT, 0, NULL },
+    { "npu_dynamic_quant", NPU, "(Tensor input, *, Tensor? smooth_scales=None, Tensor? group_index=None, Any dst_type=None, str quant_mode='pertoken', float dst_type_max=0.0, ...)", dynamic_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_dynamic_quant_asymmetric", NPU, "(Tensor input, *, Tensor? smooth_scales=None, Tensor? group_index=None, ScalarType? dst_type=None, ...)", dynamic_quant_asymmetric, OP_NO_GRADIENT, 0, NULL },
     { "npu_add_rms_norm_quant", NPU, "(Tensor x1, Tensor x2, Tensor gamma, Tensor scales1, Tensor? zero_points1, Tensor? beta=None, Tensor? scales2=None, Tensor? zero_points2=None, *, int axis=-1, float epsilon=1e-06, bool div_mode=True, ...)", add_rms_norm_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_add_rms_norm_dynamic_quant", NPU, "(Tensor x1, Tensor x2, Tensor gamma, *, Tensor? smooth_scale1=None, Tensor? smooth_scale2=None, " NORM_TAIL, rms_norm_dynamic_quant, OP_NO_GRADIENT, 0, NULL },
@@ -551,7 +602,7 @@ const struct op ops_npu_quantization[] = {
     { "npu_swiglu_quant", NPU, "(Tensor x, *, Tensor? smooth_scales=None, Tensor? offsets=None, Tensor? group_index=None, bool activate_left=False, int quant_mode=0, int group_list_type=0, ScalarType? dst_type=None)", swiglu_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_dequant_swiglu_quant", NPU, "(Tensor x, *, Tensor? weight_scale=None, Tensor? activation_scale=None, Tensor? bias=None, Tensor? quant_scale=None, Tensor? quant_offset=None, Tensor? group_index=None, bool activate_left=False, int quant_mode=0)", dequant_swiglu_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_quant_scatter", NPU, "(Tensor self, Tensor indices, Tensor updates, Tensor quant_scales, Tensor? quant_zero_points=None, int axis=0, int quant_axis=1, str reduce='update', ...)", quant_scatter, OP_NO_GRADIENT, 0, NULL },
-    { "npu_dynamic_block_quant", NPU, "(Tensor x, *, float min_scale=0.0, str round_mode='rint', Any dst_type=1, int row_block_size=1, int col_block_size=128, ...)", dynamic_block_quant, OP_NO_GRADIENT, 0, NULL },
+    { "npu_dynamic_block_quant", NPU, "(Tensor x, *, float min_scale=0.0, str round_mode='rint', Any dst_type=1, int row_block_size=1, int col_block_size=128, float dst_type_max=0.0, ...)", dynamic_block_quant, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(npu_quantization);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/ops/hifloat8.h"
+#include "bench/ops/npu_microscaling.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/selection.h"
 
@@ -20,12 +22,19 @@ static double limited(const struct rounding *r, size_t i)
     return isnan(y) ? 0 : fmin(fmax(y, r->low), r->high);
 }
 
+/* How far off what a kernel rounds may be. */
+static double room_of(const struct rounding *r, size_t i)
+{
+    double size = fabs(r->y->value[i]) + r->shift, room = r->slack * size;
+    if (r->scale) room += r->underflow * (size + 1) / r->scale->value[i / (r->y->n / r->scale->n)];
+    return room;
+}
+
 static bool may_be(void *context, size_t i, int64_t k)
 {
     const struct rounding *r = context;
     if (isnan(r->y->value[i])) return true; /* what a NaN is rounded to is open */
-    double y = limited(r, i), size = fabs(r->y->value[i]) + r->shift, room = r->slack * size;
-    if (r->scale) room += r->underflow * (size + 1) / r->scale->value[i / (r->y->n / r->scale->n)];
+    double y = limited(r, i), room = room_of(r, i);
     if (isnan(room)) return true;
     return (double)k >= r->low && (double)k <= r->high &&
            fabs((double)k - y) <= 0.5 + fmin(room, 0x1p31);
@@ -34,6 +43,15 @@ static bool may_be(void *context, size_t i, int64_t k)
 static double unit_of(enum dtype dtype)
 {
     return dtype == DT_F16 || dtype == DT_BF16 ? dtype_ulp(dtype, 1) / 2 : 0;
+}
+
+static struct rounding rounding_of(const struct node *y, const struct quantizing *how, double shift)
+{
+    return (struct rounding){ .y = y,
+                              .slack = how->roundings * 0x1p-24 + unit_of(how->stored),
+                              .shift = fabs(shift),
+                              .scale = how->scale,
+                              .underflow = how->roundings * 0x1p-149 };
 }
 
 void call_return_quantized(struct call *call, struct node *y, enum dtype dtype, double low,
@@ -52,13 +70,9 @@ void call_return_quantized(struct call *call, struct node *y, enum dtype dtype, 
     (void)node_values(tape, y);
     struct node *own = node_new_integer(tape, dtype, y->rank, y->shape);
     if (tape_failed(tape)) return;
-    struct rounding rounding = { .y = y,
-                                 .low = low,
-                                 .high = high,
-                                 .slack = how->roundings * 0x1p-24 + unit_of(how->stored),
-                                 .shift = fabs(shift),
-                                 .scale = how->scale,
-                                 .underflow = how->roundings * 0x1p-149 };
+    struct rounding rounding = rounding_of(y, how, shift);
+    rounding.low = low;
+    rounding.high = high;
     for (size_t i = 0; i < y->n; i++) own->integer[i] = (int64_t)rint(limited(&rounding, i));
     call_return(call, call_settled_indices(call, call->results.count, own, may_be, &rounding));
 }
@@ -74,6 +88,41 @@ void call_return_quantized_as(struct call *call, struct node *y, enum dtype dtyp
                       "%s is no quantized dtype that is followed here", info->name))
         return;
     call_return_quantized(call, y, dtype, info->lowest, info->largest, how, shift);
+}
+
+static bool may_be_code(void *context, size_t i, int64_t code)
+{
+    const struct rounding *r = context;
+    double y = r->y->value[i], room = room_of(r, i);
+    return isnan(room) || hifloat8_may_be((unsigned)code & 0xff, y - room, y + room);
+}
+
+void call_return_hifloat8(struct call *call, struct node *y, const struct quantizing *how,
+                          double shift)
+{
+    struct tape *tape = call->tape;
+    if (!call_require(call, node_is_real(y) && !y->imaginary, "real numbers are quantized")) return;
+    (void)node_values(tape, y);
+    struct node *own = node_new_integer(tape, DT_U8, y->rank, y->shape);
+    if (tape_failed(tape)) return;
+    struct rounding rounding = rounding_of(y, how, shift);
+    for (size_t i = 0; i < y->n; i++)
+        own->integer[i] = hifloat8_code(hifloat8_rounded(y->value[i]));
+    call_return(call, call_settled_indices(call, call->results.count, own, may_be_code, &rounding));
+}
+
+void call_return_quantized_named(struct call *call, struct node *y, const char *name,
+                                 const struct quantizing *how, double shift)
+{
+    enum dtype dtype = float8_named(call, name);
+    if (hifloat8_named(call, name)) {
+        call_return_hifloat8(call, y, how, shift);
+        return;
+    }
+    if (dtype == DT_NONE) dtype = call_dtype(call, name);
+    if (call_require(call, dtype != DT_NONE || call_value(call, name)->kind != VALUE_INT,
+                     "%s is the number of no quantized dtype that is followed here", name))
+        call_return_quantized_as(call, y, dtype, how, shift);
 }
 
 struct node *int4_unpacked(struct call *call, struct node *x)

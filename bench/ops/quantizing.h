@@ -28,6 +28,14 @@ void call_return_quantized(struct call *call, struct node *y, enum dtype dtype, 
 void call_return_quantized_as(struct call *call, struct node *y, enum dtype dtype,
                               const struct quantizing *how, double shift);
 
+/* The codes of y's roundings to HiFloat8, in bytes; the device's where a kernel that is off by as much has those. */
+void call_return_hifloat8(struct call *call, struct node *y, const struct quantizing *how,
+                          double shift);
+
+/* Return y as the argument `name` says: a dtype, by itself or by its number in torch or torch_npu, or HiFloat8. */
+void call_return_quantized_named(struct call *call, struct node *y, const char *name,
+                                 const struct quantizing *how, double shift);
+
 /* Eight numbers of four bits in each int32, the lowest first, as integers: the last dimension is eight times as long. */
 struct node *int4_unpacked(struct call *call, struct node *x);
 

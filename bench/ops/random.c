@@ -66,8 +66,11 @@ static double log_normal_quantile(double u, const double *p) { return exp(normal
 static double exponential_cdf(double x, const double *p) { return x > 0 ? -expm1(-p[0] * x) : 0; }
 static double exponential_quantile(double u, const double *p) { return -log1p(-u) / p[0]; }
 
-/* median, scale */
-static double cauchy_cdf(double x, const double *p) { return 0.5 + atan((x - p[0]) / p[1]) / M_PI; }
+/* median, scale; a negative scale mirrors a law that is symmetric */
+static double cauchy_cdf(double x, const double *p)
+{
+    return 0.5 + atan((x - p[0]) / fabs(p[1])) / M_PI;
+}
 static double cauchy_quantile(double u, const double *p)
 {
     return p[0] + p[1] * tan(M_PI * (u - 0.5));

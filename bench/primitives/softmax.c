@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "bench/arithmetic/rounding.h"
-#include "bench/arithmetic/sum_spread.h"
 #include "bench/arithmetic/vector_math.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
@@ -24,11 +23,13 @@
 #include "bench/primitives/other_forms.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/softmax_gradient.h"
+#include "bench/primitives/softmax_model.h"
 #include "bench/primitives/unary.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 #include "core/kernel_modes.h"
+#include "core/vectorize.h"
 
 /* What the lines along `dim` have in common: parameters of the node of S'. */
 struct exponentials {
@@ -82,15 +83,34 @@ static void others_enclose(struct enclosure *enclosure, void *ball, struct node 
 static const struct primitive others_primitive = { "a sum of exponentials", NULL, others_enclose,
                                                    NULL };
 
+enum { AT_ONCE = 16 };
+
+/* The largest of n elements, -infinity of none. Returns whether all are numbers: otherwise it is none of them. */
+VECTORIZED static bool largest_of(double *largest, const double *x, size_t n)
+{
+    double most[AT_ONCE];
+    size_t k = 0, others = 0;
+    for (size_t j = 0; j < AT_ONCE; j++) most[j] = -INFINITY;
+    for (size_t i = 0; i < n; i++) others += x[i] != x[i];
+    for (; k + AT_ONCE <= n; k += AT_ONCE)
+        for (size_t j = 0; j < AT_ONCE; j++) most[j] = x[k + j] > most[j] ? x[k + j] : most[j];
+    for (size_t j = 0; k < n; k++, j++) most[j] = x[k] > most[j] ? x[k] : most[j];
+    for (size_t j = 1; j < AT_ONCE; j++) most[0] = most[j] > most[0] ? most[j] : most[0];
+    *largest = most[0];
+    return !others;
+}
+
 static size_t top_of_line(const struct exponentials *l, const double *x, size_t line)
 {
-    size_t best = 0;
-    for (size_t k = 1; k < l->lines.extent; k++) {
-        double have = x[line_element(&l->lines, line, best)],
-               v = x[line_element(&l->lines, line, k)];
-        if (isnan(have)) break;
-        if (isnan(v) || v > have) best = k;
+    size_t best = 0, step = l->lines.step;
+    const double *v = x + line_element(&l->lines, line, 0);
+    double most;
+    if (step == 1 && largest_of(&most, v, l->lines.extent)) {
+        while (v[best] != most) best++;
+        return best;
     }
+    for (size_t k = 1; k < l->lines.extent && !isnan(v[best * step]); k++)
+        if (isnan(v[k * step]) || v[k * step] > v[best * step]) best = k;
     return best;
 }
 
@@ -135,20 +155,33 @@ static double sum_but(const struct tape *tape, double *e, size_t n, size_t top)
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((low[0] + low[1]) + (low[2] + low[3]));
 }
 
-/* S' of one line, and its spread. `room` is for a line; with `out`, exp(x - m) of every element is kept there. */
-static double sum_of_others(const struct tape *tape, double *spread, double *out, double *room,
+/* How far the elements of a line, `step` apart, are from m, those whose exponential is not 0. */
+VECTORIZED static double farthest(const double *x, size_t n, size_t step, double m)
+{
+    double far[AT_ONCE] = { 0 };
+    size_t whole = n / AT_ONCE * AT_ONCE;
+    for (size_t k = 0; k < whole; k += AT_ONCE)
+        for (size_t j = 0; j < AT_ONCE; j++) {
+            double d = m - x[(k + j) * step];
+            far[j] = d <= 746 && d > far[j] ? d : far[j];
+        }
+    for (size_t k = whole; k < n; k++) {
+        double d = m - x[k * step];
+        far[0] = d <= 746 && d > far[0] ? d : far[0];
+    }
+    for (size_t j = 1; j < AT_ONCE; j++) far[0] = far[j] > far[0] ? far[j] : far[0];
+    return far[0];
+}
+
+/* S' of one line, and its spread. `e` is room for exp(x - m) of its elements; with `out`, they are kept there. */
+static double sum_of_others(const struct tape *tape, double *spread, double *out, double *e,
                             const struct exponentials *l, const double *x, size_t line)
 {
     size_t first = line_element(&l->lines, line, 0);
-    double m = x[line_element(&l->lines, line, l->top[line])], least = 0;
-    double *e = out && l->lines.step == 1 ? out + first : room;
+    double m = x[line_element(&l->lines, line, l->top[line])];
 
     exponentiate(tape, e, x + first, l->lines.extent, l->lines.step, m);
-    for (size_t k = 0; k < l->lines.extent; k++) { /* spread: the least d with exp(d) > 0 */
-        double d = x[first + k * l->lines.step] - m;
-        least = d >= -746 && d < least ? d : least;
-    }
-    *spread = -least;
+    *spread = farthest(x + first, l->lines.extent, l->lines.step, m);
     for (size_t k = 0; out && l->lines.step > 1 && k < l->lines.extent; k++)
         out[first + k * l->lines.step] = e[k];
     return sum_but(tape, e, l->lines.extent, l->top[line]);
@@ -158,38 +191,6 @@ static double sum_of_others(const struct tape *tape, double *spread, double *out
 static double logarithm_roundings(const struct tape *tape)
 {
     return 2 * kernel_modes_ulps(tape->modes, "log", 3.5);
-}
-
-/* Relative error of exp(d) in a kernel: the rounding of d, and a library function; typically a quarter. A kernel
- * that rounds between its steps rounds d and the exponential. */
-static double modelled_exponential(const struct tape *tape, double d)
-{
-    double size = fmin(fabs(d), 110), staged = tape->stage * (1 + size);
-    double own = 2 * kernel_modes_ulps(tape->modes, "exp", 3.5);
-    if (d == 0) return 0; /* exp(0) is 1 everywhere */
-    if (tape_is_typical(tape)) return tape->unit * (own + size) / 4 + staged / 2;
-    return tape->unit * (own + size) + staged;
-}
-
-/* Relative error of a kernel's sum over a line: the roundings of the sum, and the weighted mean of
- * its exponentials' errors. `term` is room for a line. */
-static double modelled_total(const struct tape *tape, double *term, const struct exponentials *l,
-                             const struct node *x, size_t line)
-{
-    double m = x->value[line_element(&l->lines, line, l->top[line])], sum = 0, weighted = 0;
-    for (size_t k = 0; k < l->lines.extent; k++) {
-        double d = x->value[line_element(&l->lines, line, k)] - m;
-        term[k] = scalar_exp(d);
-        if (!(term[k] > 0)) continue;
-        sum += term[k];
-        weighted += term[k] * modelled_exponential(tape, d);
-    }
-    if (!(sum > 0)) return 0;
-    double own = tape_sum_growth(tape, l->lines.extent);
-    if (weighted == 0 && sum_is_exact(term, l->lines.extent, tape->wide ? 53 : 24)) return 0;
-    if (tape_is_typical(tape) && isfinite(sum))
-        own = sqrt(sum_spread_of_inexact(term, l->lines.extent, false, !tape->wide)) / sum;
-    return weighted / sum + own * tape->unit;
 }
 
 static void set_bounds_of_sums(struct node *node, const struct exponentials *l)
@@ -222,26 +223,71 @@ static void do_lines(const struct line_work *work,
                                               lines->extent * sizeof(double), some, (void *)work });
 }
 
-static void some_sums_of_others(void *context, size_t start, size_t count, void *room)
+static double largest_input(const struct exponentials *l, const struct node *x, size_t line)
+{
+    double largest = 0;
+    for (size_t k = 0; k < l->lines.extent; k++)
+        largest = fmax(largest, node_error(x, line_element(&l->lines, line, k)));
+    return largest;
+}
+
+/* Where the exponentials of a line are made. */
+static double *line_room(const struct line_work *w, size_t line, double *room)
+{
+    const struct lines *lines = &w->l->lines;
+    return w->out && lines->step == 1 ? w->out + line_element(lines, line, 0) : room;
+}
+
+static void sum_line(const struct line_work *w, size_t line, double *e)
+{
+    const struct exponentials *l = w->l;
+    const double *x = w->x->value;
+    l->top[line] = top_of_line(l, x, line);
+    w->node->value[line] = sum_of_others(w->tape, &w->spread[line], w->out, e, l, x, line);
+    if (l->input) l->input[line] = largest_input(l, w->x, line);
+}
+
+static void some_sums(void *context, size_t start, size_t count, void *room)
 {
     const struct line_work *w = context;
+    for (size_t line = start; line < start + count; line++)
+        sum_line(w, line, line_room(w, line, room));
+}
+
+/* In a model, whose lines are summed side by side: with what a kernel's sums are off by. */
+static void sum_modelled_lines(const struct line_work *w)
+{
+    struct tape *tape = w->tape;
     const struct exponentials *l = w->l;
-    for (size_t line = start; line < start + count; line++) {
-        l->top[line] = top_of_line(l, w->x->value, line);
-        w->node->value[line] =
-            sum_of_others(w->tape, &w->spread[line], w->out, room, l, w->x->value, line);
-        if (l->total) l->total[line] = modelled_total(w->tape, room, l, w->x, line);
-        if (!l->input) continue;
-        l->input[line] = 0;
-        for (size_t k = 0; k < l->lines.extent; k++)
-            l->input[line] =
-                fmax(l->input[line], node_error(w->x, line_element(&l->lines, line, k)));
+    double *room = tape_allocate(tape, l->lines.extent, sizeof *room);
+    struct exponential_lines modelled = { 0 };
+    exponential_lines_open(&modelled, tape, l->lines.extent, w->node->n);
+    for (size_t line = 0; line < w->node->n && !tape_failed(tape); line++) {
+        double *e = line_room(w, line, room);
+        const double *x = w->x->value + line_element(&l->lines, line, 0);
+        sum_line(w, line, e);
+        bool full =
+            exponential_lines_add(&modelled, e, x, l->lines.step, x[l->top[line] * l->lines.step]);
+        if (full || line + 1 == w->node->n) {
+            size_t from = line + 1 - modelled.count;
+            exponential_lines_total(l->total + from, &modelled);
+        }
     }
 }
 
-static void clear_lines(double *x, size_t n)
+/* S' of every line. */
+static void sum_all_lines(struct tape *tape, struct node *node, double *out, struct exponentials *l,
+                          const struct node *x)
 {
-    if (x) memset(x, 0, n * sizeof *x);
+    struct arena_mark before = arena_mark(tape->arena);
+    double *spread = tape_allocate(tape, node->n, sizeof *spread);
+    const struct line_work work = { tape, node, x, NULL, l, out, spread };
+    if (!spread) return;
+    if (l->total) sum_modelled_lines(&work);
+    else do_lines(&work, some_sums);
+    for (size_t line = 0; line < node->n && !tape_failed(tape); line++)
+        l->spread = fmax(l->spread, spread[line]);
+    arena_rewind(tape->arena, before);
 }
 
 /* The node of S' (dim kept with extent 1), its lines in `parameters`. With `out`, the
@@ -261,20 +307,12 @@ static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, d
     if (!node_is_exact(x)) l->input = tape_allocate(tape, node->n, sizeof *l->input);
     if (tape_is_model(tape)) l->total = tape_allocate(tape, node->n, sizeof *l->total);
     (void)node_need_errors(tape, node);
-    struct arena_mark before = arena_mark(tape->arena);
-    double *spread = tape_allocate(tape, node->n, sizeof *spread);
     if (tape_failed(tape)) return tape_failure(tape);
-    if (!l->lines.extent) { /* nothing is in them */
-        memset(l->top, 0, node->n * sizeof *l->top);
-        clear_lines(node->value, node->n);
-        clear_lines(l->input, node->n);
-        clear_lines(l->total, node->n);
-        clear_lines(spread, node->n);
-    }
-    do_lines(&(struct line_work){ tape, node, x, NULL, l, out, spread }, some_sums_of_others);
+    for (size_t line = 0; l->input && line < node->n; line++) l->input[line] = 0;
+    for (size_t line = 0; l->total && line < node->n; line++) l->total[line] = 0;
+    if (l->lines.extent) sum_all_lines(tape, node, out, l, x);
+    else memset(node->value, 0, node->n * sizeof *node->value);
     if (tape_failed(tape)) return tape_failure(tape);
-    for (size_t line = 0; line < node->n; line++) l->spread = fmax(l->spread, spread[line]);
-    arena_rewind(tape->arena, before);
     if (node->error) set_bounds_of_sums(node, l);
     model_stages(tape, node);
     return node;
@@ -343,27 +381,46 @@ static void normalise_some(void *context, size_t start, size_t count, void *room
     }
 }
 
-/* Bounds of what is not exact, or a kernel's. */
+/* Bounds of a line, `step` apart: relative, with those of a kernel's exponentials of x - m in a model, and of inputs that
+ * move all by `shift`. */
+struct softmax_bounds {
+    const struct exponential_model *model; /* or NULL */
+    double m, relative, absolute, shift;
+};
+
+VECTORIZED static void bound_line(double *restrict error, const double *restrict value,
+                                  const double *restrict x, const struct softmax_bounds *b,
+                                  size_t n, size_t step)
+{
+    const struct exponential_model model = b->model ? *b->model : (struct exponential_model){ 0 };
+    const double relative = b->relative, absolute = b->absolute, shift = b->shift, m = b->m;
+    const bool open = shift == INFINITY;
+    for (size_t k = 0, at = 0; k < n; k++, at += step) {
+        double y = value[at], sum = relative + modelled_exponential(&model, x[at] - m);
+        double bound = open && y == 0 ? 1 : (sum + shift) * y + absolute;
+        error[at] = bound < 1 ? bound : 1; /* both lie between 0 and 1 */
+    }
+}
+
 static void bound_some(void *context, size_t start, size_t count, void *room)
 {
     const struct line_work *w = context;
     const struct exponentials *l = w->l;
+    const struct exponential_model model = exponential_model_of(w->tape);
     struct node *node = w->node;
-    double relative = node->relative, absolute = node->absolute;
     (void)room;
     for (size_t line = start; line < start + count; line++) {
-        double e = l->input ? l->input[line] : 0, m = largest(l, w->x, line);
-        double shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY;
-        for (size_t k = 0, i = line_element(&l->lines, line, 0); k < l->lines.extent;
-             k++, i += l->lines.step) {
-            if (l->total)
-                relative = l->total[line] + 3 * w->tape->unit +
-                           modelled_exponential(w->tape, w->x->value[i] - m);
-            double bound = node->value[i] == 0 && shift == INFINITY
-                               ? 1
-                               : (relative + shift) * node->value[i] + absolute;
-            node->error[i] = fmin(bound, 1); /* both lie between 0 and 1 */
-        }
+        size_t first = line_element(&l->lines, line, 0);
+        double e = l->input ? l->input[line] : 0;
+        const struct softmax_bounds bounds = {
+            .model = l->total ? &model : NULL,
+            .m = largest(l, w->x, line),
+            .relative = l->total ? l->total[line] + 3 * w->tape->unit : node->relative,
+            .absolute = node->absolute,
+            .shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY,
+        };
+        bound_line(node->error + first, node->value + first, w->x->value + first, &bounds,
+                   l->lines.extent, l->lines.step);
     }
 }
 
@@ -592,34 +649,87 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
 
 /* ---- log_softmax at one class ----------------------------------------------------------------------- */
 
-/* c (softmax - [class is the target]), the gradient of -log_softmax_at. inputs: x, S', c;
- * parameters: the target node. For the largest element the difference is -S' / (1 + S'). */
-static double residual_value(double *bound, const struct tape *tape, const struct exponentials *l,
-                             const struct node *x, const struct node *sums, size_t line, size_t k,
-                             bool is_target)
+/* c (softmax - [class is the target]), the gradient of -log_softmax_at, of one line. inputs: x, S', c;
+ * parameters: the target node. */
+struct residual_line {
+    double m, total, others;                  /* the largest element, 1 + S', S' */
+    double of_sum, roundings, input, tiny;    /* relative bounds of softmax, and an absolute one */
+    struct exponential_model model;           /* and that of a kernel's exponential */
+    double factor, factor_error, unit, least; /* c; the roundoff, what underflow loses */
+};
+
+static struct residual_line residual_line_of(const struct tape *tape, const struct exponentials *l,
+                                             const struct node *x, const struct node *sums,
+                                             const struct node *c, size_t line)
 {
-    double m = largest(l, x, line), others = sums->value[line], total = 1 + others;
     double input = l->input ? l->input[line] : 0;
-    double relative = 2 * sum_error(l) + 8 * UNIT_ROUNDOFF +
-                      (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
-    double tiny = (double)l->lines.extent * 0x1p-1072, y;
-    if (!isfinite(m)) {
-        *bound = 0;
-        return NAN;
+    struct residual_line r = {
+        .m = largest(l, x, line),
+        .total = 1 + sums->value[line],
+        .others = sums->value[line],
+        .of_sum = 2 * sum_error(l) + 8 * UNIT_ROUNDOFF,
+        .input = input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY,
+        .tiny = (double)l->lines.extent * 0x1p-1072,
+        .factor = c->value[line],
+        .factor_error = node_error(c, line),
+        .unit = tape->unit,
+        .least = tape->tiny,
+    };
+    if (!l->total) return r;
+    r.model = exponential_model_of(tape);
+    r.of_sum = l->total[line];
+    r.roundings = 3 * tape->unit;
+    return r;
+}
+
+/* Relative error of exp(d) / total. */
+static inline double relative_of(const struct residual_line *r,
+                                 const struct exponential_model *model, double d)
+{
+    return r->of_sum + modelled_exponential(model, d) + r->roundings + r->input;
+}
+
+/* The bound of y = c v, from that of v. */
+static inline double bound_of_product(const struct residual_line *r, double v, double bound,
+                                      double y)
+{
+    double error = (fabs(v) + bound) * r->factor_error + fabs(r->factor) * bound +
+                   r->unit * fabs(y) + r->least;
+    return fabs(y) < INFINITY ? error * (1 + 0x1p-40) : 0;
+}
+
+/* Elements that are neither the largest nor of the target, from their exponentials. */
+VECTORIZED static void residuals_of_line(double *restrict value, double *restrict error,
+                                         const double *restrict e, const double *restrict x,
+                                         const struct residual_line *line, size_t n, size_t step)
+{
+    const struct residual_line r = *line;
+    const struct exponential_model model = r.model;
+    for (size_t k = 0, at = 0; k < n; k++, at += step) {
+        double p = e[k] / r.total, y = p * r.factor;
+        double bound = relative_of(&r, &model, x[at] - r.m) * p + r.tiny;
+        value[at] = y;
+        error[at] = bound_of_product(&r, p, bound, y);
     }
-    double d = x->value[line_element(&l->lines, line, k)] - m;
-    if (l->total) /* a kernel forms p - 1 by subtraction */
-        relative = l->total[line] + modelled_exponential(tape, d) + 3 * tape->unit +
-                   (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
-    if (k == l->top[line]) {
-        y = is_target ? -others / total : 1 / total;
-        *bound = relative * (l->total && is_target ? 1 / total + fabs(y) : fabs(y)) + tiny;
-        return y;
+}
+
+/* The largest element or that of the target: for the largest one the difference is -S' / (1 + S'). A kernel forms p - 1
+ * by subtraction. */
+static void special_residual(double *value, double *error, const struct residual_line *r, double x,
+                             bool is_largest, bool is_target)
+{
+    double d = x - r->m, relative = relative_of(r, &r->model, d), v, bound;
+    bool subtracts = r->roundings > 0 && is_target;
+    if (is_largest) {
+        v = is_target ? -r->others / r->total : 1 / r->total;
+        bound = relative * (subtracts ? 1 / r->total + fabs(v) : fabs(v)) + r->tiny;
+    } else {
+        double p = scalar_exp(d) / r->total;
+        v = is_target ? p - 1 : p;
+        bound = relative * p + (is_target ? r->unit : 0) + r->tiny;
     }
-    double p = scalar_exp(d) / total;
-    y = is_target ? p - 1 : p;
-    *bound = relative * p + (is_target ? tape->unit : 0) + tiny;
-    return y;
+    *value = v * r->factor;
+    *error = bound_of_product(r, v, bound, *value);
 }
 
 static void residual_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
@@ -687,28 +797,39 @@ static void uniform_residuals(const struct residuals *r)
     out->absolute = (1 + most) * (double)(l->lines.extent + 2) * 0x1p-1070;
 }
 
+/* Each element with its bound; arithmetics with bounds. */
+static void residuals_with_bounds(const struct residuals *r, size_t line, double *e)
+{
+    const struct exponentials *l = r->lines.l;
+    const struct node *x = r->lines.x;
+    const size_t n = l->lines.extent, step = l->lines.step,
+                 first = line_element(&l->lines, line, 0);
+    const struct residual_line of =
+        residual_line_of(r->lines.tape, l, x, r->lines.sums, r->c, line);
+    size_t top = l->top[line], class = (size_t)r->target->integer[line];
+    double *value = r->lines.node->value + first, *error = r->lines.node->error + first;
+    const double *from = x->value + first;
+    bool nothing = of.factor == 0 && of.factor_error == 0;
+    if (nothing || !isfinite(of.m)) {
+        for (size_t k = 0; k < n; k++) {
+            value[k * step] = nothing ? 0 : NAN;
+            error[k * step] = 0;
+        }
+        return;
+    }
+    exponentiate(r->lines.tape, e, from, n, step, of.m);
+    residuals_of_line(value, error, e, from, &of, n, step);
+    special_residual(value + top * step, error + top * step, &of, from[top * step], true,
+                     top == class);
+    if (class != top && class < n)
+        special_residual(value + class * step, error + class * step, &of, from[class * step], false,
+                         true);
+}
+
 static void some_residuals(void *context, size_t start, size_t count, void *room)
 {
-    const struct residuals *r = context;
-    const struct tape *tape = r->lines.tape;
-    const struct exponentials *l = r->lines.l;
-    struct node *out = r->lines.node;
-    (void)room;
-    for (size_t line = start; line < start + count; line++) {
-        double factor = r->c->value[line], factor_error = node_error(r->c, line);
-        bool nothing = factor == 0 && factor_error == 0;
-        for (size_t k = 0; k < l->lines.extent; k++) {
-            size_t at = line_element(&l->lines, line, k);
-            double bound;
-            double v = residual_value(&bound, tape, l, r->lines.x, r->lines.sums, line, k,
-                                      r->target->integer[line] == (int64_t)k);
-            double y = nothing ? 0 : v * factor;
-            out->value[at] = y;
-            bound = (fabs(v) + bound) * factor_error + fabs(factor) * bound + tape->unit * fabs(y) +
-                    tape->tiny;
-            if (out->error) out->error[at] = !isfinite(y) || nothing ? 0 : bound * (1 + 0x1p-40);
-        }
-    }
+    for (size_t line = start; line < start + count; line++)
+        residuals_with_bounds(context, line, room);
 }
 
 /* The same of frameworks that keep log_softmax as a tensor: its exponentials less one at the class. */
@@ -744,12 +865,9 @@ static void at_class_backward(struct tape *tape, struct node *node, struct node 
     for (size_t line = 0; line < sums->n && !tape_failed(tape); line++)
         uniform = uniform && !(c->value[line] == 0 && node_error(c, line) > 0);
     const struct residuals residuals = { { tape, out, x, sums, l, NULL, NULL }, c, target };
-    if (uniform && !tape_failed(tape)) {
-        uniform_residuals(&residuals);
-    } else {
-        (void)node_need_errors(tape, out);
-        do_lines(&residuals.lines, some_residuals);
-    }
+    if (tape_failed(tape)) return;
+    if (uniform) uniform_residuals(&residuals);
+    else if (node_need_errors(tape, out)) do_lines(&residuals.lines, some_residuals);
     tape_accumulate(tape, x, out);
 }
 

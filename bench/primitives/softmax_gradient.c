@@ -25,6 +25,7 @@
 #include "bench/tape/bounds.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
+#include "core/vectorize.h"
 
 /* ---- inner products ------------------------------------------------------------------------------ */
 
@@ -49,15 +50,14 @@ static void dot_enclose(struct enclosure *enclosure, void *ball, struct node *no
 
 static const struct primitive dot_primitive = { "an inner product", NULL, dot_enclose, NULL };
 
-/* One line's inner product. The bound: operands' errors, a rounding per product, TwoSum (a model's
- * kernel adds in any order). */
-static double dot_line(double *bound, const struct tape *tape, double *term, const struct node *a,
+/* One line's inner product, but for models. The bound: operands' errors, a rounding per product, TwoSum. */
+static double dot_line(double *bound, const struct tape *tape, const struct node *a,
                        const struct node *b, const struct lines *l, size_t line)
 {
     double sum = 0, low = 0, size = 0, operands = 0;
     struct accumulator deviating = { .deviation = tape->deviation };
     bool single = tape_is_single(tape), certify = tape_is_reference(tape),
-         typical = tape_is_typical(tape), deviates = deviation_sums(tape->deviation);
+         deviates = deviation_sums(tape->deviation);
     for (size_t k = 0, at = line_element(l, line, 0); k < l->extent; k++, at += l->step) {
         double product = a->value[at] * b->value[at];
         if (single) {
@@ -72,23 +72,109 @@ static double dot_line(double *bound, const struct tape *tape, double *term, con
         if (!certify) continue;
         double ea = node_error(a, at), eb = node_error(b, at);
         size += fabs(product);
-        double e = ea * fabs(b->value[at]) + eb * (fabs(a->value[at]) + ea);
-        operands += typical ? e * e : e;
-        if (typical) term[k] = product;
+        operands += ea * fabs(b->value[at]) + eb * (fabs(a->value[at]) + ea);
     }
     if (deviates) return *bound = 0, accumulator_total(&deviating);
     double y = isfinite(sum) ? sum + low : sum;
-    if (typical && isfinite(sum)) {
-        *bound = sqrt(operands) +
-                 tape->unit * sqrt(operands > 0
-                                       ? sum_spread_of_inexact(term, l->extent, true, !tape->wide)
-                                       : sum_spread(term, l->extent, true, !tape->wide));
-        return y;
-    }
-    double growth = tape_is_model(tape) ? tape_sum_growth(tape, l->extent) : 2;
-    *bound = (operands + tape->unit * ((growth + 1) * size + fabs(y))) * (1 + 0x1p-20) +
+    *bound = (operands + tape->unit * (3 * size + fabs(y))) * (1 + 0x1p-20) +
              (double)l->extent * tape->tiny;
     return y;
+}
+
+/* ---- the same in models ---------------------------------------------------------------------------- */
+
+/* Lines are summed side by side, as in bench/arithmetic/sum_spread.h; so many terms fit into a cache of their own. */
+enum { WIDTH = SUM_SPREAD_LINES, MOST_TERMS = 1 << 13, LEAST_LINES = 4 };
+
+/* Sums of products by TwoSum, of their magnitudes, and of the errors of the operands, in typical models of the squares. */
+struct product_sums {
+    double sum[WIDTH], low[WIDTH], size[WIDTH], operands[WIDTH];
+};
+
+static inline double finite_error(const struct node *x, const double *error, size_t at)
+{
+    double size = fabs(x->value[at]);
+    double e = error ? error[at] : x->relative * size + x->absolute;
+    return size < INFINITY ? e : 0;
+}
+
+static inline __attribute__((always_inline)) void add_up(struct product_sums *restrict s,
+                                                         double *restrict term,
+                                                         const struct node *a, const struct node *b,
+                                                         const struct lines *l, const size_t *start,
+                                                         bool typical, size_t width)
+{
+    const double *ea = a->error, *eb = b->error;
+    *s = (struct product_sums){ 0 };
+    for (size_t k = 0; k < l->extent; k++, term += width)
+        for (size_t w = 0; w < width; w++) {
+            size_t at = start[w] + k * l->step;
+            double x = a->value[at], y = b->value[at], product = x * y;
+            double e = finite_error(a, ea, at);
+            e = e * fabs(y) + finite_error(b, eb, at) * (fabs(x) + e);
+            s->low[w] += two_sum(&s->sum[w], product);
+            s->size[w] += fabs(product);
+            s->operands[w] += typical ? e * e : e;
+            term[w] = product;
+        }
+}
+
+VECTORIZED static void add_up_lines(struct product_sums *s, double *term, const struct node *a,
+                                    const struct node *b, const struct lines *l,
+                                    const size_t *start, bool typical)
+{
+    add_up(s, term, a, b, l, start, typical, WIDTH);
+}
+
+/* The typical error of the additions, over the unit: of lines whose terms have errors, or have none. */
+static void spread_lines(double *spread, double *term, size_t extent, bool inexact, bool single,
+                         size_t width)
+{
+    if (width > 1) sum_spread_of_lines(spread, term, extent, inexact, true, single);
+    else
+        *spread = inexact ? sum_spread_of_inexact(term, extent, true, single)
+                          : sum_spread(term, extent, true, single);
+}
+
+/* The bound: operands' errors, a rounding per product, those of a kernel that adds in any order. */
+static void model_lines(const struct tape *tape, struct node *node, double *term,
+                        const struct node *a, const struct node *b, const struct lines *l,
+                        size_t line, size_t count, size_t width)
+{
+    struct product_sums s;
+    double spread[2][WIDTH], growth = tape_sum_growth(tape, l->extent);
+    bool typical = tape_is_typical(tape), any[2] = { false, false };
+    size_t start[WIDTH];
+    for (size_t w = 0; w < width; w++) start[w] = line_element(l, line + (w < count ? w : 0), 0);
+    if (width > 1) add_up_lines(&s, term, a, b, l, start, typical);
+    else add_up(&s, term, a, b, l, start, typical, 1);
+    for (size_t w = 0; w < count; w++) any[s.operands[w] > 0] |= typical && isfinite(s.sum[w]);
+    for (int inexact = 0; inexact < 2; inexact++)
+        if (any[inexact])
+            spread_lines(spread[inexact], term, l->extent, inexact, !tape->wide, width);
+    for (size_t w = 0; w < count; w++) {
+        double y = isfinite(s.sum[w]) ? s.sum[w] + s.low[w] : s.sum[w], operands = s.operands[w];
+        double bound = (operands + tape->unit * ((growth + 1) * s.size[w] + fabs(y))) *
+                           (1 + 0x1p-20) +
+                       (double)l->extent * tape->tiny;
+        if (typical && isfinite(s.sum[w]))
+            bound = sqrt(operands) + tape->unit * sqrt(spread[operands > 0][w]);
+        node->value[line + w] = y;
+        node->error[line + w] = tidy_bound(bound, y);
+    }
+}
+
+static void model_all_lines(struct tape *tape, struct node *node, const struct node *a,
+                            const struct node *b, const struct lines *l)
+{
+    size_t most = l->extent > MOST_TERMS || node->n < LEAST_LINES ? 1 : WIDTH;
+    struct arena_mark before = arena_mark(tape->arena);
+    double *term = tape_allocate(tape, l->extent * most, sizeof *term);
+    for (size_t line = 0, count; term && line < node->n; line += count) {
+        count = node->n - line < most ? node->n - line : most;
+        model_lines(tape, node, term, a, b, l, line, count, most);
+    }
+    arena_rewind(tape->arena, before);
 }
 
 /* ---- sums of differences from the top ---------------------------------------------------------- */
@@ -175,7 +261,7 @@ static void some_products(void *context, size_t start, size_t count, void *scrat
                 continue;
             }
         }
-        mean->value[line] = dot_line(bound, w->tape, room, w->c, w->y, w->l, line);
+        mean->value[line] = dot_line(bound, w->tape, w->c, w->y, w->l, line);
         *bound = tidy_bound(*bound, mean->value[line]);
     }
 }
@@ -208,7 +294,8 @@ static struct node *line_products(struct tape *tape, struct line_work *work, str
         if (node->error) memset(node->error, 0, node->n * sizeof *node->error);
     }
     work->mean = node;
-    do_lines(tape, work, some_products);
+    if (tape_is_model(tape) && l->extent) model_all_lines(tape, node, c, y, l);
+    else do_lines(tape, work, some_products);
     model_stages(tape, node);
     return node;
 }
@@ -231,21 +318,37 @@ static void centred_enclose(struct enclosure *enclosure, void *ball, struct node
 static const struct primitive centred_primitive = { "a gradient of softmax", NULL, centred_enclose,
                                                     NULL };
 
+/* y (c - t) with its bound, `step` apart; the bound on t is `et`. */
+VECTORIZED static void bounded_centre(double *restrict out, double *restrict error,
+                                      const struct node *y, const struct node *c, double t,
+                                      double et, double unit, double tiny, size_t first, size_t n,
+                                      size_t step)
+{
+    const double *ey = y->error, *ec = c->error;
+    for (size_t k = 0, at = first; k < n; k++, at += step) {
+        double size = fabs(y->value[at]), d = c->value[at] - t, v = y->value[at] * d;
+        double ed = finite_error(c, ec, at) + et + unit * fabs(d);
+        double bound = size * ed + finite_error(y, ey, at) * (fabs(d) + ed) + unit * fabs(v);
+        bound = bound * (1 + 0x1p-40) + tiny;
+        bound = bound >= 0 ? bound : INFINITY;
+        out[at] = v;
+        error[at] = fabs(v) < INFINITY ? bound : 0;
+    }
+}
+
 static void centre_line(const struct tape *tape, struct node *out, const struct node *y,
                         const struct node *c, const struct node *mean, const struct lines *l,
                         size_t line)
 {
-    double t = mean->value[line], et = out->error ? node_error(mean, line) : 0, unit = tape->unit;
-    for (size_t k = 0, at = line_element(l, line, 0); k < l->extent; k++, at += l->step) {
-        double d = tape_round(tape, c->value[at] - t), v = tape_round(tape, y->value[at] * d);
-        out->value[at] = v;
-        if (!out->error) continue;
-        double ed = node_error(c, at) + et + unit * fabs(d);
-        double bound = fabs(y->value[at]) * ed + node_error(y, at) * (fabs(d) + ed) +
-                       unit * fabs(v);
-        bound = bound * (1 + 0x1p-40) + tape->tiny;
-        out->error[at] = tidy_bound(bound, v);
+    double t = mean->value[line];
+    size_t first = line_element(l, line, 0);
+    if (out->error) {
+        bounded_centre(out->value, out->error, y, c, t, node_error(mean, line), tape->unit,
+                       tape->tiny, first, l->extent, l->step);
+        return;
     }
+    for (size_t k = 0, at = first; k < l->extent; k++, at += l->step)
+        out->value[at] = tape_round(tape, y->value[at] * tape_round(tape, c->value[at] - t));
 }
 
 static void some_centred(void *context, size_t start, size_t count, void *scratch)

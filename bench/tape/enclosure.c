@@ -230,10 +230,22 @@ static void take_pair(const struct enclosure_target *target, size_t at, const st
     target->error[at] = bound;
 }
 
-/* One element at the current precision; true when it is done or beyond help. */
-static bool refine_one(struct enclosure *enclosure, arb_t ball,
-                       const struct enclosure_target *target, struct node *node, size_t i,
-                       enum dtype dtype, double wanted_ulp)
+/* The ball of an element as a pair; false when it is infinite. */
+static bool enclose(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+{
+    arb_t ball;
+    arb_init(ball);
+    enclosure_element(enclosure, ball, node, i);
+    bool is_finite = arb_is_finite(ball);
+    if (is_finite) ball_to_pair(out, ball);
+    arb_clear(ball);
+    return is_finite;
+}
+
+/* One element at the current precision; true when it is done or beyond help. Where pairs suffice there are no balls,
+ * whose library is loaded with the first. */
+static bool refine_one(struct enclosure *enclosure, const struct enclosure_target *target,
+                       struct node *node, size_t i, enum dtype dtype, double wanted_ulp)
 {
     size_t at = i * target->stride + target->offset;
     const double *hi = &target->hi[at], *error = &target->error[at];
@@ -243,9 +255,7 @@ static bool refine_one(struct enclosure *enclosure, arb_t ball,
     if (enclosure->precision == FIRST_PRECISION && enclosure_pair(enclosure, &pair, node, i))
         take_pair(target, at, &pair);
     if (*error <= wanted_ulp * dtype_ulp(dtype, *hi)) return true;
-    enclosure_element(enclosure, ball, node, i);
-    if (!arb_is_finite(ball)) return false;
-    ball_to_pair(&pair, ball);
+    if (!enclose(enclosure, &pair, node, i)) return false;
     if (!isfinite(pair.hi)) return true;
     take_pair(target, at, &pair);
     return *error <= wanted_ulp * dtype_ulp(dtype, *hi);
@@ -269,17 +279,14 @@ void enclosure_refine(const struct enclosure_target *target, struct node *node, 
 {
     struct enclosure_memo memo = { 0 };
     struct enclosure enclosure = { FIRST_PRECISION, &memo, 0, limit };
-    arb_t ball;
 
-    arb_init(ball);
     for (; enclosure.precision <= LAST_PRECISION && enclosure.work < limit;
          enclosure.precision *= 2) {
         size_t open = 0;
         for (size_t k = 0; k < count && enclosure.work < limit; k++)
-            open += !refine_one(&enclosure, ball, target, node, elements[k], dtype, wanted_ulp);
+            open += !refine_one(&enclosure, target, node, elements[k], dtype, wanted_ulp);
         memo_clear(&memo);
         if (!open) break;
     }
     memo_clear(&memo);
-    arb_clear(ball);
 }

@@ -51,6 +51,13 @@ static bool neighbours(void)
     return neighbours_differ(u, w, N, reason, sizeof reason);
 }
 
+/* Rows without a column and columns without a row: nothing to say against them. */
+START_TEST(no_draws_are_independent)
+{
+    ck_assert(draws_are_independent(&(struct draws){ w, 0, 3, sqrt(3) }, reason, sizeof reason));
+}
+END_TEST
+
 START_TEST(independent_draws_pass)
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -185,6 +192,7 @@ int main(void)
     Suite *suite = suite_create("independence");
     TCase *tcase = tcase_create("independence");
     tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, no_draws_are_independent);
     tcase_add_test(tcase, independent_draws_pass);
     tcase_add_loop_test(tcase, dependent_draws_are_seen, 0, sizeof flaws / sizeof *flaws);
     tcase_add_test(tcase, equal_neighbours_are_seen);

@@ -99,6 +99,21 @@ START_TEST(files_that_are_synced_later_appear_at_once)
 }
 END_TEST
 
+/* The file and its name: two syncs. */
+START_TEST(a_file_is_synced_by_its_name)
+{
+    struct new_file file;
+    begin(&file, "new");
+    ck_assert_int_eq(new_file_finish_later(&file).code, STATUS_OK);
+    syncs = 0;
+    file_fault = count_syncs;
+    ck_assert_int_eq(file_sync_named(in(&workspace, "result")).code, STATUS_OK);
+    file_fault = NULL;
+    ck_assert_uint_eq(syncs, 2);
+    ck_assert_int_ne(file_sync_named(in(&workspace, "nowhere")).code, STATUS_OK);
+}
+END_TEST
+
 START_TEST(a_folder_that_is_missing_is_named)
 {
     struct new_file file;
@@ -118,6 +133,7 @@ int main(void)
     tcase_add_test(tests, what_is_abandoned_leaves_nothing);
     tcase_add_test(tests, a_leftover_of_this_process_is_replaced);
     tcase_add_test(tests, files_that_are_synced_later_appear_at_once);
+    tcase_add_test(tests, a_file_is_synced_by_its_name);
     tcase_add_test(tests, a_folder_that_is_missing_is_named);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

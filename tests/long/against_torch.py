@@ -1,13 +1,13 @@
 """Random calls of every name of the catalogue, in PyTorch and here. Run by tests/long/against_torch.
 
-    python3 against_torch.py OPS.json FOLDER [--seed N] [--calls N] [--name PART]
+    python3 against_torch.py OPS.json FOLDER [--seed N] [--calls N] [--name PART] [--part K/N]
 
 Calls (call_sources.py), each under every spelling the catalogue has, are changed at random: dtypes, keyword and positional
 spelling, Python numbers and 0-d tensors for tensors, broadcast, empty and negative dimensions, options left
 out, None, infinities and NaN, constant, repeated, cancelling, extreme and smooth data. PyTorch decides whether the changed
 call is one. FOLDER/goldens gets the calls as goldens (float64 results and gradients, dtype of the native call), one folder
 per name, for `bench-goldens "" FOLDER/goldens`, a call that PyTorch refuses as refused; FOLDER/strict/native and
-FOLDER/strict/float64 get dumps of what PyTorch returned.
+FOLDER/strict/float64 get dumps of what PyTorch returned. A name that FOLDER has is not drawn again, so a run can be cut off.
 """
 import argparse
 import inspect
@@ -16,14 +16,16 @@ import math
 import os
 import pathlib
 import random
+import resource
 import signal
 import sys
 import warnings
 
 import torch
 from call_sources import ABSENT, DTYPES, FLOATS, INTS, Call, clean, map_tensors, plain, sources, tensors
-from torch_answers import Answers, join
+from torch_answers import Answers, is_inexact, join
 
+MOST_BYTES = 4 << 30  # of a process that draws the calls of one name: sizes are among what is drawn
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "data" / "goldens"))
 sys.path.insert(0, str(HERE.parent / "zoo"))
@@ -110,9 +112,10 @@ def specials(call, r):
     map_tensors(call, change)
 
 
-def other_data(call, r):
-    """Data of another kind in one tensor or all, within the range of what was there."""
-    kind, every, chosen = r.choice(KINDS), r.random() < 0.5, r.random()
+def other_data(call, r, kind=None):
+    """Data of another kind in one tensor or, where the kind is given, in all, within the range of what was there."""
+    every, chosen = kind is not None or r.random() < 0.5, r.random()
+    kind = kind or r.choice(KINDS)
     places = [t for t in list(tensors(call.args)) + list(tensors(call.kwargs)) if t.is_floating_point()]
     one = places[int(chosen * len(places))] if places else None
 
@@ -125,6 +128,29 @@ def other_data(call, r):
             x = low + (high - low) * (0.5 + torch.atan(x) / math.pi)
         return x.to(t.dtype)
     map_tensors(call, change)
+
+
+def other_strides(call, r):
+    """The same elements in another order of memory, or one element for all of a dimension."""
+    kind = r.randrange(3)
+
+    def change(t):
+        if t.dim() < 2 or not t.numel():
+            return t
+        if kind == 0:
+            return t.transpose(0, -1).contiguous().transpose(0, -1)
+        if kind == 1:
+            return t[:1].expand(t.shape)
+        return torch.stack([t, t], -1)[..., 0]
+    map_tensors(call, change)
+
+
+def out_of_range(call, r):
+    """A dimension or an index that is not there."""
+    places = [i for i, a in enumerate(call.args) if type(a) is int] + [k for k, v in call.kwargs.items() if type(v) is int]
+    if places:
+        at = r.choice(places)
+        (call.kwargs if isinstance(at, str) else call.args)[at] = r.choice([-1, -2, 7, -9, 99])
 
 
 def round_values(call, r):
@@ -239,10 +265,49 @@ def add_option(call, r):
 
 
 CHANGES = [change_all_dtypes, change_one_dtype, change_one_dtype, to_number, change_shape, change_shape, empty_all,
-           specials, round_values, other_data, other_data, to_keywords, to_keywords, to_positional, drop_option, change_option,
+           specials, round_values, other_data, other_data, other_strides, out_of_range, to_keywords, to_keywords, to_positional, drop_option, change_option,
            change_option, add_option]
 KINDS_OF_TORCH = ("Functional", "Tensor", "Torch", "Aten", "VF")
+# What is tried of every name, in this order, before chance decides: each kind of data in float32, then each dtype.
+LEADS = KINDS + [torch.complex64, torch.complex128] + INTS + [torch.float16, torch.bfloat16]
+COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal", "greater", "greater_equal"}
 OF_KEYWORDS = [to_keywords, to_positional, drop_option, add_option]  # operators have none
+
+
+# ---- calls that are none -------------------------------------------------------------------------
+
+
+def inexact(call):
+    return [is_inexact(t) for t in list(tensors(call.args)) + list(tensors(call.kwargs))]
+
+
+def named(call):
+    """Arguments by the names of the first schema that fits, as operators of aten have them."""
+    for names in schema_names(call.api):
+        if len(names) >= len(call.args):
+            return {**dict(zip(names, call.args)), **call.kwargs}
+    return call.kwargs
+
+
+def is_ill_posed(call, source):
+    """PyTorch runs it, but nobody else could know what it should return. `source`: the call that was changed."""
+    arguments, base = named(call), call.api.split(".", 1)[1]
+    if call.api.startswith("Aten."):
+        if not inexact(call):  # numbers alone are not dispatched
+            return True
+        for name, most in (("reduction", 2), ("interpolation_mode", 2), ("padding_mode", 2)):  # enumerations, unchecked
+            if type(arguments.get(name)) is int and not 0 <= arguments[name] <= most:
+                return True
+    if "_backward" in base and inexact(call) != inexact(source):  # integers have no gradient
+        return True
+    if base == "_fft_c2r" and len(call.args) == 4 and call.args[1]:  # reads beyond a spectrum that is too short
+        return call.args[0].shape[call.args[1][-1]] != call.args[3] // 2 + 1
+    if base in ("sym_size", "sym_stride") and len(call.args) > 1:  # dimensions that are not looked at
+        return not -call.args[0].dim() <= call.args[1] < call.args[0].dim()
+    if "shift" in base:  # undefined in C++
+        return any(int(n.min() if isinstance(n, torch.Tensor) else n) < 0 or int(n.max() if isinstance(n, torch.Tensor) else n) > 7
+                   for n in call.args[1:] + list(call.kwargs.values()) if not isinstance(n, torch.Tensor) or n.numel())
+    return False
 
 
 # ---- one call in PyTorch ------------------------------------------------------------------------------
@@ -278,8 +343,8 @@ class Book(Goldens):
         return self.flat(self.call(call.api, [clean(a) for a in call.args],
                                    {k: clean(v) for k, v in call.kwargs.items()}, convert))
 
-    def native_dtypes(self, call):
-        """The dtypes of the results, "refused: ..." or None where only a kernel is missing."""
+    def native(self, call):
+        """The results with their dtypes, "refused: ..." or None where only a kernel is missing."""
         missing = False
         for swap in (None, torch.bfloat16, torch.float32):  # a half without a kernel: ask its sibling
             def convert(t):
@@ -296,13 +361,13 @@ class Book(Goldens):
                         return "refused: " + str(error).split("\n")[0]
                 missing = True
                 continue
-            return [torch.float16 if swap and isinstance(o, torch.Tensor) and o.dtype == swap else
-                    getattr(o, "dtype", None) for o in outputs]
+            return [(o, torch.float16 if swap and isinstance(o, torch.Tensor) and o.dtype == swap else
+                     getattr(o, "dtype", None)) for o in outputs]
         return None
 
     def add_call(self, call, is_random):
         """True when PyTorch runs it."""
-        native = self.native_dtypes(call)
+        native = self.native(call)
         leaves = []
         in_place = (call.api.endswith("_") and not call.api.endswith("__") or call.api.startswith("Tensor.__i") and
                     call.api != "Tensor.__invert__" or call.api.endswith("__setitem__") or "inplace" in call.kwargs or
@@ -333,19 +398,23 @@ class Book(Goldens):
             return False
         if len(outputs) > 60 or len(leaves) > 60 or sum(o.numel() for o in outputs if isinstance(o, torch.Tensor)) > 4000:
             return None
-        if any(isinstance(o, torch.Tensor) and (o.layout != torch.strided or o.dtype not in DTYPES + [torch.complex128])
+        if any(isinstance(o, torch.Tensor) and (o.layout != torch.strided or o.dtype not in DTYPES)
                for o in outputs):
             return None
-        if any(o is NotImplemented for o in outputs):  # an operator that leaves it to the other operand
+        if any(o is NotImplemented for o in outputs) or all(o is None for o in outputs):  # left to the other operand; nothing
             return None
         refused = isinstance(native, str)
         if refused:
             record["native_refused"] = native
         record["output"] = []
         for i, o in enumerate(outputs):
+            itself, dtype = native[i] if isinstance(native, list) and i < len(native) else (None, None)
+            if isinstance(o, torch.Tensor) and isinstance(itself, torch.Tensor) and o.shape == itself.shape and (
+                    not is_inexact(o) or call.api.split(".", 1)[1].rstrip("_") in COMPARISONS):
+                o = itself  # comparisons are exact in the dtype of the call
             one = self.describe_output(o, None, i) if isinstance(o, torch.Tensor) or plain(o) else None
-            if isinstance(o, torch.Tensor) and isinstance(native, list) and i < len(native) and native[i] is not None:
-                one["dtype"] = str(native[i])
+            if isinstance(o, torch.Tensor) and dtype is not None:
+                one["dtype"] = str(dtype)
             record["output"].append(one)
         record["precision"] = "native" if is_random else "float64"
         record["output_is_sequence"] = isinstance(result, (list, tuple))
@@ -362,6 +431,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--calls", type=int, default=12, help="calls per name that PyTorch runs")
     parser.add_argument("--name", default="", help="only names that contain this")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="every N-th name, from the K-th on")
     parser.add_argument("--differentiable", type=pathlib.Path, help="write the names that gave a gradient there")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -371,12 +441,14 @@ def main():
     options.plain = {o["api"] for o in rows if o["api"].startswith("Aten.") and not o["backward"]}
     random_names = {o["api"] for o in rows if "statistical" in o["certificate"] or "property" in o["certificate"]}
     lacking = sorted(n for n in catalogue if options.name in n and not exists(n))
+    part, parts = (int(n) for n in options.part.split("/"))
     calls = sources(catalogue - set(lacking), options.name)
+    calls = {name: calls[name] for name in sorted(calls)[part - 1::parts]}
     totals, crashes = [0, 0], []
     bare = [n for n in sorted(catalogue - set(lacking)) if options.name in n and n not in calls]
     for name in sorted(calls):
         for attempt in range(8):  # PyTorch 1.13 divides by zero for some strides: one process a name
-            counts = one_process(name, calls[name], name in random_names, options, options.seed + attempt)
+            counts = counts_of(name, options) or one_process(name, calls[name], name in random_names, options, options.seed + attempt)
             if counts:
                 totals = [a + b for a, b in zip(totals, counts)]
                 break
@@ -413,7 +485,8 @@ def one_process(name, calls, is_random, options, seed):
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        signal.alarm(100)
+        signal.alarm(30)
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
         counts = draw(name, calls, is_random, options, seed)
         os.write(writing, f"{counts[0]} {counts[1]}".encode())
         os._exit(0)
@@ -424,28 +497,58 @@ def one_process(name, calls, is_random, options, seed):
     return [int(n) for n in text.split()] if not status else None
 
 
+def counts_of(name, options):
+    """What a name that was drawn before counted; None for another."""
+    try:
+        return [int(n) for n in (options.folder / "goldens" / name / "counts").read_text().split()]
+    except OSError:
+        return None
+
+
 def draw(name, calls, is_random, options, seed):
     r = random.Random(f"{seed} {name}")
     torch.manual_seed(r.randrange(1 << 30))
     book = Book(options.folder, name, r.randrange(1 << 30))
     book.tracks = not is_random and name not in options.plain
     good, bad = draw_calls(book, name, calls, is_random, options.calls, r)
+    book.folder.mkdir(parents=True, exist_ok=True)
     if book.records:
-        book.folder.mkdir(parents=True, exist_ok=True)
         book.save()
+    (book.folder / "counts").write_text(f"{good} {bad}")
     return good, bad
+
+
+def lead(call, of, r):
+    """Apply one of LEADS to a call."""
+    def converted(t):
+        inexact = t.is_floating_point() or t.is_complex()
+        if isinstance(of, str):
+            return cast(t, torch.float32) if t.is_floating_point() else t
+        if of.is_complex and inexact:
+            t = t.to(of)
+            return torch.complex(t.real, torch.where(t.imag == 0, torch.rand_like(t.real) - 0.5, t.imag)) if r.random() < 0.8 else t
+        return cast(t, of) if inexact else t
+
+    map_tensors(call, converted)
+    if isinstance(of, str):
+        other_data(call, r, of)
+    call.kind = of if isinstance(of, str) else str(of)[6:]
 
 
 def draw_calls(book, name, calls, is_random, wanted, r):
     """Add `wanted` calls of one name that PyTorch runs; how many it ran and refused."""
     good = bad = tries = 0
-    while good < wanted and tries < 6 * wanted:
+    leads = LEADS[:]
+    while good < wanted and tries < 4 * wanted:
         tries += 1
-        call = r.choice(calls).copy(name)
+        source = r.choice(calls).copy(name)
+        call = source.copy()
+        if leads and (tries % 3 or bad > wanted):
+            lead(call, leads.pop(0), r)
         if name.startswith("Tensor.__r") and name != "Tensor.__rshift__" and len(call.args) > 1:
             call.args[0], call.args[1] = call.args[1], call.args[0]
         changes = [c for c in CHANGES if not name.startswith("Tensor.__") or c not in OF_KEYWORDS]
-        for _ in range(r.choice([0, 1, 1, 1, 2, 2, 3]) if bad <= wanted else 0):
+        for _ in range(r.choice([0, 0, 0, 0, 1, 2] if call.kind else [0, 1, 1, 1, 2, 2, 3]) if bad <= wanted else 0):
             before = call.copy()
             try:
                 r.choice(changes)(call, r)
@@ -455,6 +558,8 @@ def draw_calls(book, name, calls, is_random, wanted, r):
         if not call.is_plain() or (name.startswith("Tensor.") and not has_self):
             continue
         try:
+            if is_ill_posed(call, source):
+                continue
             done = book.add_call(call, is_random)
         except (TypeError, ValueError, AttributeError, RuntimeError, IndexError) as error:
             print("not written:", name, repr(error)[:150], file=sys.stderr)

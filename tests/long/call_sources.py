@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 INTS = [torch.int64, torch.int32, torch.uint8, torch.int16, torch.int8, torch.bool]
-DTYPES = FLOATS + INTS + [torch.complex64]
+DTYPES = FLOATS + INTS + [torch.complex64, torch.complex128]
 MOST_ELEMENTS = 400
 MOST_OF_A_SOURCE = 300  # calls of one name from one source
 DUNDER = {  # base name -> what stands between the underscores
@@ -46,7 +46,7 @@ def tensors(v):
 def plain(v):
     """Can it be written down?"""
     if isinstance(v, torch.Tensor):
-        return v.layout == torch.strided and not v.is_quantized and v.dtype in DTYPES + [torch.complex128] and v.numel() <= MOST_ELEMENTS
+        return v.layout == torch.strided and not v.is_quantized and v.dtype in DTYPES and v.numel() <= MOST_ELEMENTS
     if isinstance(v, (list, tuple)):
         return all(plain(i) for i in v)
     if isinstance(v, slice):
@@ -63,11 +63,12 @@ def clean(v):
 
 
 class Call:
-    def __init__(self, api, args, kwargs):
-        self.api, self.args, self.kwargs = api, list(args), dict(kwargs)
+    def __init__(self, api, args, kwargs, kind=""):
+        """`kind`: of which data or dtype it is made, "" when that is left to chance."""
+        self.api, self.args, self.kwargs, self.kind = api, list(args), dict(kwargs), kind
 
     def copy(self, api=None):
-        return Call(api or self.api, clean(list(self.args)), {k: clean(v) for k, v in self.kwargs.items()})
+        return Call(api or self.api, clean(list(self.args)), {k: clean(v) for k, v in self.kwargs.items()}, self.kind)
 
     def is_plain(self):
         return all(plain(a) for a in self.args) and all(plain(v) for v in self.kwargs.values())

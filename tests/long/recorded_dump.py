@@ -44,9 +44,9 @@ class Dump:
         kind = f"torch.{type(v).__name__}" if isinstance(v, torch.dtype) else type(v).__name__
         return {"type": kind, "value": v if isinstance(v, (bool, int, float, str)) else str(v)}
 
-    def add(self, api, args, kwargs, outputs, tracked=(), cotangents=(), gradients=()):
+    def add(self, api, args, kwargs, outputs, tracked=(), cotangents=(), gradients=(), kind=""):
         """One call. `cotangents`: one for each output, None where there is none. `gradients`: one for each tensor
-        among the arguments, positional ones first, None where there is none."""
+        among the arguments, positional ones first, None where there is none. `kind`: a word about its data."""
         name = f"{api}.{self.counts.setdefault(api, 0)}"
         self.counts[api] += 1
         place = f"{name}.forward"
@@ -54,6 +54,8 @@ class Dump:
             "input_args": [self.value(a, f"{place}.input.{i}", tracked) for i, a in enumerate(args)],
             "input_kwargs": {k: self.value(v, f"{place}.input.{k}", tracked) for k, v in kwargs.items()},
             "output": [self.value(o, f"{place}.output.{i}") for i, o in enumerate(outputs)]}
+        if kind:
+            self.data[place]["kind"] = kind
         if cotangents:
             place = f"{name}.backward"
             self.data[place] = {

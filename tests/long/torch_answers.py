@@ -59,7 +59,7 @@ class Answers:
             found = gradients_of(roots, [c for c in cotangents if c is not None], leaves)
             tracked = {id(t) for t, g in zip(kept, found) if g is not None}
             gradients, cotangents = (found, cotangents) if tracked else ([], [])
-        dump.add(call.api, args, kwargs, outputs, tracked, cotangents, gradients)
+        dump.add(call.api, args, kwargs, outputs, tracked, cotangents, gradients, call.kind)
 
     def save(self):
         for dump in self.dumps.values():

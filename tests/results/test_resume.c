@@ -596,6 +596,91 @@ START_TEST(terminals)
 }
 END_TEST
 
+/* "blas_core" of the run file in `directory`: whether there is one that is not empty. */
+static bool names_core(const struct workspace *w, const char *directory)
+{
+    char *text = read_file(file_of(w, directory, RUN), NULL);
+    cJSON *record = cJSON_Parse(text);
+    const cJSON *core = cJSON_GetObjectItemCaseSensitive(record, "blas_core");
+    bool named = core && cJSON_IsString(core) && *core->valuestring;
+    cJSON_Delete(record);
+    free(text);
+    return named;
+}
+
+/* Sums of two tensors owe the kernels of BLAS nothing, which are not even loaded; products do. The end of the report
+ * says the same. */
+START_TEST(kernels_are_named_once_they_are_used)
+{
+    static const char *const products = PROBE_TEST_DATA "/dumps/m2/L1_statistics/dump.json";
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 12, 5);
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "sums", NULL);
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_msg(!strstr(o.out, "BLAS core"), "%s", o.out);
+    outcome_free(&o);
+    ck_assert(!names_core(&w, "sums"));
+    o = run_program(&w, "-api_info", products, "-o", "products", NULL);
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_msg(strstr(o.out, "BLAS core") != NULL, "%s", o.out);
+    outcome_free(&o);
+    ck_assert(names_core(&w, "products"));
+    workspace_remove(&w);
+}
+END_TEST
+
+/* What is left of a run that died before it used the kernels is continued on any, and names them then. */
+START_TEST(kernels_are_named_by_a_run_that_goes_on)
+{
+    struct workspace w = workspace_make();
+    char path[512];
+    write_many_calls(in(&w, "dump.json"), 12, 5);
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "sums", NULL));
+    snprintf(path, sizeof path, "%s", file_of(&w, "sums", RESULT));
+    unlink(file_of(&w, "sums", DETAILS));
+    succeeded(run_program(&w, "-api_info", "dump.json", "-csv_path", path, NULL));
+    ck_assert(!names_core(&w, "sums"));
+
+    static const char *const products = PROBE_TEST_DATA "/dumps/m2/L1_statistics/dump.json";
+    succeeded(run_program(&w, "-api_info", products, "-o", "products", NULL));
+    snprintf(path, sizeof path, "%s", file_of(&w, "products", RESULT));
+    const char *run = file_of(&w, "products", RUN);
+    char *text = read_file(run, NULL);
+    cJSON *record = cJSON_Parse(text);
+    cJSON_DeleteItemFromObjectCaseSensitive(record, "blas_core");
+    char *without = cJSON_Print(record);
+    write_file(run, without, strlen(without));
+    unlink(file_of(&w, "products", DETAILS));
+    succeeded(run_program(&w, "-api_info", products, "-csv_path", path, NULL));
+    ck_assert(names_core(&w, "products"));
+    cJSON_free(without);
+    cJSON_Delete(record);
+    free(text);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Rows of other kernels are not mixed with ours. */
+START_TEST(other_kernels_are_refused)
+{
+    struct pair p = pair_make(DETAILS);
+    const char *run = file_of(&p.w, "part", RUN);
+    char *text = read_file(run, NULL);
+    cJSON *record = cJSON_Parse(text);
+    cJSON_AddStringToObject(record, "blas_core", "Abacus");
+    char *with = cJSON_Print(record);
+    write_file(run, with, strlen(with));
+    struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
+    ck_assert_int_eq(o.status, 3);
+    ck_assert_msg(strstr(o.err, "blas_core was \"Abacus\", is ") != NULL, "%s", o.err);
+    outcome_free(&o);
+    cJSON_free(with);
+    cJSON_Delete(record);
+    free(text);
+    workspace_remove(&p.w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("resume");
@@ -616,6 +701,9 @@ int main(void)
     tcase_add_test(tests, interrupted_while_a_device_hangs);
     tcase_add_loop_test(tests, the_summary_is_of_all_calls, 0, 2);
     tcase_add_test(tests, terminals);
+    tcase_add_test(tests, kernels_are_named_once_they_are_used);
+    tcase_add_test(tests, kernels_are_named_by_a_run_that_goes_on);
+    tcase_add_test(tests, other_kernels_are_refused);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

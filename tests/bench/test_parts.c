@@ -1,4 +1,4 @@
-/* Steps in parts: convolutions and lines of softmax have the bits that one thread gives them, and convolutions of many
+/* Steps in parts: convolutions, sums and lines of softmax have the bits that one thread gives them, and convolutions of many
  * parts are what their definition says. */
 #include <check.h>
 #include <math.h>
@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/primitives/binary.h"
 #include "bench/primitives/convolution.h"
 #include "bench/primitives/cotangent.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/softmax.h"
 #include "bench/tape/bounds.h"
 #include "support/random_numbers.h"
@@ -95,10 +97,22 @@ static struct node *at_classes(struct tape *tape, int number)
     return node_gradient(tape, x);
 }
 
+/* Sums over each set of dimensions of inputs, of values in an array and of elements that are made when they are read. */
+static struct node *summed(struct tape *tape, int number)
+{
+    const int64_t shape[3] = { 6, 90, 1100 };
+    if (number / 7 == 2) tape_defer(tape);
+    struct node *x = random_leaf(tape, 3, shape, 9), *y = random_leaf(tape, 3, shape, 10);
+    if (number / 7) x = node_multiply(tape, node_multiply(tape, x, y), x);
+    return node_sum(tape, x, (uint32_t)(number % 7) + 1, true);
+}
+
 static const struct step {
     struct node *(*make)(struct tape *tape, int number);
     int count;
-} steps[] = { { convolution_of, SHAPES *ROLES }, { normalised, 12 }, { at_classes, 2 } };
+} steps[] = {
+    { convolution_of, SHAPES *ROLES }, { normalised, 12 }, { at_classes, 2 }, { summed, 21 }
+};
 
 static void same_bytes(const char *what, const void *x, const void *y, size_t bytes)
 {

@@ -16,7 +16,7 @@ echo "== release"
 ctest --preset release -j "$jobs"
 echo "== thread sanitizer"
 # System calls are made to fail one after the other, which takes minutes here and has no threads of its own.
-ctest --preset tsan -E 'system_faults' -R '^((results|compare|graph|report|diagnosis|runner|shrink|online|cli)-|formats-(zip|table)|core-parallel|bench-tiles)' -j "$jobs"
+ctest --preset tsan -E 'system_faults' -R '^((results|compare|graph|report|diagnosis|runner|shrink|online|cli)-|formats-(zip|table)|core-parallel|standards-variants|bench-(tiles|parts))' -j "$jobs"
 echo "== address and undefined-behaviour sanitizers"
 ctest --preset asan -j "$jobs"
 echo "== fuzzers"

@@ -6,6 +6,7 @@
  */
 #include "bench/primitives/reduce.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -145,15 +146,16 @@ static void end_columns(double *sum, double *bound, const double *scratch, size_
     }
 }
 
-/* Sums down the columns of one (extent, inner) block, a row at a time: memory order. */
+/* Sums down `inner` columns of rows `stride` apart, a row at a time: memory order. */
 VECTORIZED static void certified_columns(double *sum, double *bound, double *scratch,
-                                         const double *x, size_t extent, size_t inner)
+                                         const double *x, size_t extent, size_t inner,
+                                         size_t stride)
 {
     double *low = scratch, *magnitude = scratch + inner;
     memset(sum, 0, inner * sizeof *sum);
     memset(bound, 0, inner * sizeof *bound);
     memset(scratch, 0, 2 * inner * sizeof *scratch);
-    for (size_t k = 0; k < extent; k++, x += inner)
+    for (size_t k = 0; k < extent; k++, x += stride)
         for (size_t j = 0; j < inner; j++) {
             low[j] += two_sum(&sum[j], x[j]);
             magnitude[j] += fabs(x[j]);
@@ -162,7 +164,7 @@ VECTORIZED static void certified_columns(double *sum, double *bound, double *scr
 }
 
 static void native_columns(double *sum, double *scratch, const double *x, size_t extent,
-                           size_t inner, bool single)
+                           size_t inner, size_t stride, bool single)
 {
     memset(sum, 0, inner * sizeof *sum);
     for (size_t start = 0; start < extent; start += NATIVE_BLOCK) {
@@ -170,7 +172,7 @@ static void native_columns(double *sum, double *scratch, const double *x, size_t
         memset(scratch, 0, inner * sizeof *scratch);
         for (size_t k = start; k < end; k++)
             for (size_t j = 0; j < inner; j++) {
-                double s = scratch[j] + x[k * inner + j];
+                double s = scratch[j] + x[k * stride + j];
                 scratch[j] = single ? (float)s : s;
             }
         for (size_t j = 0; j < inner; j++) {
@@ -191,29 +193,42 @@ static void deviating_sums(const struct deviation *deviation, double *out, const
     }
 }
 
-/* ---- by blocks ------------------------------------------------------------------------------ */
+/* ---- some lines ------------------------------------------------------------------------------ */
+
+enum { MOST_COLUMNS = 512 }; /* that are summed side by side */
+
+/* The sums of a node, which are made some lines at a time: one, or columns of one outer index. */
+struct sums {
+    const struct tape *tape;
+    struct node *node;
+    const struct node *x;
+    const struct lines *l;
+    bool certify;
+    size_t columns, across; /* at a time, but for the last ones; so often for an outer index */
+    double growth;
+};
+
+/* Columns column .. column + columns - 1 of outer index a, of which `first` is the first element. */
+struct some_sums {
+    const struct sums *all;
+    size_t first, column, columns;
+    double *sum, *bound, *scratch; /* scratch: two times the columns */
+};
 
 /* Elements that are nowhere as a whole, an input tensor's or a deferred node's: a block at a time, in the order of
  * memory and with the additions of the loops above. Errors of the terms are added up on their own: `growth` covers
  * what the roundings of that take away. */
-struct block_sums {
-    const struct tape *tape;
-    const struct lines *l;
-    double *sum, *bound; /* of the lines of the block (outer index) at hand */
-    double *scratch;     /* two times the lines */
-    bool certify;
-};
-
 enum { SUM_BLOCK = NATIVE_BLOCK };
+static_assert((int)MOST_COLUMNS <= (int)SUM_BLOCK, "a row of columns is read as one block");
 
-/* Terms of several lines side by side; the first is of line j. */
-static void add_columns(const struct block_sums *s, size_t j, const double *x, const double *error,
+/* Terms of several lines side by side; the first is of column j of these. */
+static void add_columns(const struct some_sums *s, size_t j, const double *x, const double *error,
                         size_t count)
 {
-    double *low = s->scratch, *magnitude = s->scratch + s->l->step;
+    double *low = s->scratch, *magnitude = s->scratch + s->columns;
     while (count) {
-        size_t n = s->l->step - j < count ? s->l->step - j : count;
-        if (s->certify) add_row(s->sum + j, low + j, magnitude + j, x, n);
+        size_t n = s->columns - j < count ? s->columns - j : count;
+        if (s->all->certify) add_row(s->sum + j, low + j, magnitude + j, x, n);
         else
             for (size_t i = 0; i < n; i++) s->scratch[j + i] = (float)(s->scratch[j + i] + x[i]);
         for (size_t i = 0; error && i < n; i++) s->bound[j + i] += error[i];
@@ -224,64 +239,84 @@ static void add_columns(const struct block_sums *s, size_t j, const double *x, c
     }
 }
 
-/* What the float lanes of a block of rows have is added to the sums, as native_columns does. */
-static void end_rows(const struct block_sums *s)
+/* Elements from `at` on, with their bounds where they count. */
+static const double *take_block(const struct some_sums *s, const double **error, size_t at,
+                                size_t count, double *buffer, double *bounds)
 {
-    for (size_t j = 0; j < s->l->step; j++) {
+    const struct node *x = s->all->x;
+    *error = NULL;
+    if (!s->all->certify || node_is_exact(x)) return node_block(x, at, count, buffer);
+    return node_bounded_block(error, x, at, count, buffer, bounds);
+}
+
+/* Rows start .. end - 1: in one go where the columns are all that there are. */
+static void add_rows(const struct some_sums *s, size_t start, size_t end)
+{
+    double buffer[SUM_BLOCK], bounds[SUM_BLOCK];
+    const size_t step = s->all->l->step, columns = s->columns;
+    const double *error, *block;
+    if (columns == step)
+        for (size_t at = start * step; at < end * step; at += SUM_BLOCK) {
+            size_t count = end * step - at < SUM_BLOCK ? end * step - at : SUM_BLOCK;
+            block = take_block(s, &error, s->first + at, count, buffer, bounds);
+            add_columns(s, at % step, block, error, count);
+        }
+    else
+        for (size_t row = start; row < end; row++) {
+            block =
+                take_block(s, &error, s->first + row * step + s->column, columns, buffer, bounds);
+            add_columns(s, 0, block, error, columns);
+        }
+}
+
+/* What the float lanes of a block of rows have is added to the sums, as native_columns does. */
+static void end_rows(const struct some_sums *s)
+{
+    for (size_t j = 0; j < s->columns; j++) {
         s->sum[j] = (float)(s->sum[j] + s->scratch[j]);
         s->scratch[j] = 0;
     }
 }
 
 /* Lines side by side: rows of one element each. */
-static void sum_columns(const struct block_sums *s, const struct node *x, size_t first)
+static void sum_columns(const struct some_sums *s)
 {
-    double buffer[SUM_BLOCK], bounds[SUM_BLOCK];
-    size_t step = s->l->step, rows = s->certify ? s->l->extent : NATIVE_BLOCK;
-    bool inexact = s->certify && !node_is_exact(x);
-    memset(s->sum, 0, step * sizeof *s->sum);
-    memset(s->scratch, 0, 2 * step * sizeof *s->scratch);
-    if (s->certify) memset(s->bound, 0, step * sizeof *s->bound);
-    for (size_t start = 0; start < s->l->extent; start += rows) {
-        size_t end = (start + rows < s->l->extent ? start + rows : s->l->extent) * step;
-        for (size_t at = start * step; at < end; at += SUM_BLOCK) {
-            size_t count = end - at < SUM_BLOCK ? end - at : SUM_BLOCK;
-            const double *error = NULL, *block = inexact ? node_bounded_block(&error, x, first + at,
-                                                                              count, buffer, bounds)
-                                                         : node_block(x, first + at, count, buffer);
-            add_columns(s, at % step, block, error, count);
-        }
-        if (!s->certify) end_rows(s);
+    const bool certify = s->all->certify;
+    size_t extent = s->all->l->extent, rows = certify ? extent : NATIVE_BLOCK;
+    memset(s->sum, 0, s->columns * sizeof *s->sum);
+    memset(s->scratch, 0, 2 * s->columns * sizeof *s->scratch);
+    if (certify) memset(s->bound, 0, s->columns * sizeof *s->bound);
+    for (size_t start = 0; start < extent; start += rows) {
+        add_rows(s, start, start + rows < extent ? start + rows : extent);
+        if (!certify) end_rows(s);
     }
-    if (s->certify) end_columns(s->sum, s->bound, s->scratch, s->l->extent, step);
+    if (certify) end_columns(s->sum, s->bound, s->scratch, extent, s->columns);
 }
 
 /* One line. */
-static void sum_line(const struct block_sums *s, const struct node *x, size_t first)
+static void sum_line(const struct some_sums *s)
 {
-    double buffer[SUM_BLOCK], bounds[SUM_BLOCK], carried = 0;
-    bool inexact = s->certify && !node_is_exact(x);
+    double buffer[SUM_BLOCK], bounds[SUM_BLOCK], carried = 0, plain = 0;
+    const bool certify = s->all->certify;
+    const size_t extent = s->all->l->extent;
     float native = 0;
-    if (s->certify && !inexact) {
-        *s->sum = certified_sum(s->bound, x, first, s->l->extent);
+    if (certify && node_is_exact(s->all->x)) {
+        *s->sum = certified_sum(s->bound, s->all->x, s->first, extent);
         return;
     }
     struct compensated total = { 0 };
-    double plain = 0;
-    for (size_t at = 0; at < s->l->extent; at += SUM_BLOCK) {
-        size_t count = s->l->extent - at < SUM_BLOCK ? s->l->extent - at : SUM_BLOCK;
-        const double *error = NULL, *block = inexact ? node_bounded_block(&error, x, first + at,
-                                                                          count, buffer, bounds)
-                                                     : node_block(x, first + at, count, buffer);
-        if (s->certify) compensated_add(&total, block, count);
+    for (size_t at = 0; at < extent; at += SUM_BLOCK) {
+        size_t count = extent - at < SUM_BLOCK ? extent - at : SUM_BLOCK;
+        const double *error, *block = take_block(s, &error, s->first + at, count, buffer, bounds);
+        if (certify) compensated_add(&total, block, count);
         else native += (float)native_sum(block, count, 1);
-        for (size_t i = 0; inexact && i < count; i++) {
+        for (size_t i = 0; error && i < count; i++) {
             carried += error[i];
             plain += block[i];
         }
     }
     *s->sum = native;
-    if (!s->certify) return;
+    if (!certify) return;
     if (!compensated_total(s->sum, s->bound, &total)) { /* what is infinite */
         *s->sum = plain;
         *s->bound = 0;
@@ -289,59 +324,91 @@ static void sum_line(const struct block_sums *s, const struct node *x, size_t fi
     *s->bound += carried;
 }
 
-static void sum_by_blocks(struct tape *tape, struct node *node, const struct node *x,
-                          const struct lines *l)
+static void sum_by_blocks(const struct some_sums *s)
 {
-    struct block_sums s = { .tape = tape, .l = l, .certify = tape_is_reference(tape) };
-    double ignored, growth = (1 + 0x1p-40) * (1 + (double)(l->extent + 2) * 2 * UNIT_ROUNDOFF);
-    s.scratch = tape_allocate(tape, 2 * l->step, sizeof *s.scratch);
-    for (size_t a = 0; s.scratch && a < l->count / l->step; a++) {
-        s.sum = node->value + a * l->step;
-        s.bound = s.certify ? node->error + a * l->step : &ignored;
-        (l->step > 1 ? sum_columns : sum_line)(&s, x, a * l->extent * l->step);
-        for (size_t j = 0; s.certify && j < l->step; j++)
-            s.bound[j] = isfinite(s.sum[j]) ? s.bound[j] * growth : 0;
+    if (s->all->l->step > 1) sum_columns(s);
+    else sum_line(s);
+    for (size_t j = 0; s->all->certify && j < s->columns; j++)
+        s->bound[j] = isfinite(s->sum[j]) ? s->bound[j] * s->all->growth : 0;
+}
+
+/* Elements that are in an array. */
+static void sum_values(const struct some_sums *s)
+{
+    const struct sums *all = s->all;
+    const struct lines *l = all->l;
+    const struct node *x = all->x;
+    const size_t at = s->first + s->column;
+    const double *block = x->value ? x->value + at : NULL;
+    bool certify = all->certify, single = tape_is_single(all->tape);
+    if (l->step > 1) {
+        if (certify)
+            certified_columns(s->sum, s->bound, s->scratch, block, l->extent, s->columns, l->step);
+        else native_columns(s->sum, s->scratch, block, l->extent, s->columns, l->step, single);
+    } else if (certify) {
+        *s->sum = certified_sum(s->bound, x, s->first, l->extent);
+    } else {
+        *s->sum = single ? native_sum(block, l->extent, 1) : wide_sum(block, l->extent, 1);
+    }
+    if (!certify || node_is_exact(x)) return;
+    for (size_t k = 0; k < l->extent; k++)
+        for (size_t j = 0; j < s->columns; j++)
+            s->bound[j] += node_error(x, at + k * l->step + j) * (1 + 0x1p-40);
+    for (size_t j = 0; j < s->columns; j++)
+        if (!isfinite(s->sum[j])) s->bound[j] = 0;
+}
+
+/* ---- all lines -------------------------------------------------------------------------------- */
+
+/* Elements that are read by blocks. */
+static bool goes_by_blocks(const struct sums *s)
+{
+    return !s->x->value && (s->x->deferral || s->l->step > 1 || !s->certify);
+}
+
+static void do_some_sums(void *context, size_t start, size_t count, void *scratch)
+{
+    const struct sums *all = context;
+    const size_t step = all->l->step;
+    for (size_t i = start; i < start + count; i++) {
+        size_t a = i / all->across, column = i % all->across * all->columns, at = a * step + column;
+        double ignored;
+        const struct some_sums some = {
+            .all = all,
+            .first = a * all->l->extent * step,
+            .column = column,
+            .columns = step - column < all->columns ? step - column : all->columns,
+            .sum = all->node->value + at,
+            .bound = all->certify ? all->node->error + at : &ignored,
+            .scratch = scratch,
+        };
+        (goes_by_blocks(all) ? sum_by_blocks : sum_values)(&some);
     }
 }
 
 static void sum_evaluate(struct tape *tape, struct node *node, const struct node *x,
                          const struct lines *l)
 {
-    bool certify = tape_is_reference(tape), inexact = !node_is_exact(x);
-    double *scratch = l->step > 1 ? tape_allocate(tape, 2 * l->step, sizeof *scratch) : NULL;
-    double ignored;
-
-    if (certify && !node_need_errors(tape, node)) return;
+    struct sums s = { .tape = tape, .node = node, .x = x, .l = l };
+    s.certify = tape_is_reference(tape);
+    if (s.certify && !node_need_errors(tape, node)) return;
     if (tape_failed(tape) || !node->n) return;
-    if (!x->value && (x->deferral || l->step > 1 || !certify)) {
-        sum_by_blocks(tape, node, x, l);
-        return;
+    s.columns = l->step < MOST_COLUMNS ? l->step : MOST_COLUMNS;
+    s.across = (l->step - 1) / s.columns + 1;
+    s.growth = (1 + 0x1p-40) * (1 + (double)(l->extent + 2) * 2 * UNIT_ROUNDOFF);
+    if (deviation_sums(tape->deviation) && !goes_by_blocks(&s)) {
+        for (size_t a = 0; a < l->count / l->step; a++)
+            deviating_sums(tape->deviation, node->value + a * l->step,
+                           x->value + a * l->extent * l->step, l);
+    } else {
+        const struct parallel_lines work = { .count = l->count / l->step * s.across,
+                                             .length = l->extent * s.columns,
+                                             .scratch_bytes = 2 * s.columns * sizeof(double),
+                                             .some = do_some_sums,
+                                             .context = &s };
+        tape_parallel_lines(tape, &work);
     }
-    for (size_t a = 0; a < l->count / l->step; a++) {
-        const double *block = x->value ? x->value + a * l->extent * l->step : NULL;
-        double *out = node->value + a * l->step,
-               *bound = certify ? node->error + a * l->step : &ignored;
-        if (deviation_sums(tape->deviation)) {
-            deviating_sums(tape->deviation, out, block, l);
-            continue;
-        }
-        if (l->step > 1) {
-            if (certify) certified_columns(out, bound, scratch, block, l->extent, l->step);
-            else native_columns(out, scratch, block, l->extent, l->step, tape_is_single(tape));
-        } else if (certify) {
-            *out = certified_sum(bound, x, a * l->extent, l->extent);
-        } else {
-            *out = tape_is_single(tape) ? native_sum(block, l->extent, 1)
-                                        : wide_sum(block, l->extent, 1);
-        }
-        if (!certify || !inexact) continue;
-        for (size_t k = 0; k < l->extent; k++)
-            for (size_t j = 0; j < l->step; j++)
-                bound[j] += node_error(x, (a * l->extent + k) * l->step + j) * (1 + 0x1p-40);
-        for (size_t j = 0; j < l->step; j++)
-            if (!isfinite(out[j])) bound[j] = 0;
-    }
-    model_stages(tape, node);
+    if (!goes_by_blocks(&s)) model_stages(tape, node);
 }
 
 static void sum_model(struct tape *tape, struct node *node, const struct node *x, uint32_t dims)

@@ -204,14 +204,6 @@ static void set_bounds_of_sums(struct node *node, const struct exponentials *l)
     }
 }
 
-static double largest_input(const struct exponentials *l, const struct node *x, size_t line)
-{
-    double largest = 0;
-    for (size_t k = 0; k < l->lines.extent; k++)
-        largest = fmax(largest, node_error(x, line_element(&l->lines, line, k)));
-    return largest;
-}
-
 /* Work on the lines of x: the node that is made, with `sums` where those are known. */
 struct line_work {
     struct tape *tape;
@@ -231,48 +223,71 @@ static void do_lines(const struct line_work *work,
                                               lines->extent * sizeof(double), some, (void *)work });
 }
 
-/* Where in memory exp(x - m) of a line goes: where it is kept, or into room for a line. */
-static double *exponentials_of(const struct line_work *w, size_t line, double *room)
+static double largest_input(const struct exponentials *l, const struct node *x, size_t line)
 {
-    bool kept = w->out && w->l->lines.step == 1;
-    return kept ? w->out + line_element(&w->l->lines, line, 0) : room;
+    double largest = 0;
+    for (size_t k = 0; k < l->lines.extent; k++)
+        largest = fmax(largest, node_error(x, line_element(&l->lines, line, k)));
+    return largest;
 }
 
-static void some_sums_of_others(void *context, size_t start, size_t count, void *room)
+/* Where the exponentials of a line are made. */
+static double *line_room(const struct line_work *w, size_t line, double *room)
 {
-    const struct line_work *w = context;
-    const struct exponentials *l = w->l;
-    for (size_t line = start; line < start + count; line++) {
-        l->top[line] = top_of_line(l, w->x->value, line);
-        w->node->value[line] = sum_of_others(w->tape, &w->spread[line], w->out,
-                                             exponentials_of(w, line, room), l, w->x->value, line);
-        if (l->input) l->input[line] = largest_input(l, w->x, line);
-    }
+    const struct lines *lines = &w->l->lines;
+    return w->out && lines->step == 1 ? w->out + line_element(lines, line, 0) : room;
 }
 
-/* The same of a model, with what a kernel's sums are off by. */
-static void sum_modelled_lines(const struct line_work *w)
+static void sum_line(const struct line_work *w, size_t line, double *e)
 {
     const struct exponentials *l = w->l;
     const double *x = w->x->value;
-    struct arena_mark before = arena_mark(w->tape->arena);
-    double *room = tape_allocate(w->tape, l->lines.extent, sizeof *room);
-    struct exponential_lines modelled;
-    exponential_lines_open(&modelled, w->tape, l->lines.extent, w->node->n);
-    for (size_t line = 0; line < w->node->n && !tape_failed(w->tape); line++) {
-        some_sums_of_others((void *)w, line, 1, room);
-        bool full = exponential_lines_add(&modelled, exponentials_of(w, line, room),
-                                          x + line_element(&l->lines, line, 0), l->lines.step,
-                                          x[line_element(&l->lines, line, l->top[line])]);
-        if (full || line + 1 == w->node->n)
-            exponential_lines_total(l->total + (line + 1 - modelled.count), &modelled);
-    }
-    arena_rewind(w->tape->arena, before);
+    l->top[line] = top_of_line(l, x, line);
+    w->node->value[line] = sum_of_others(w->tape, &w->spread[line], w->out, e, l, x, line);
+    if (l->input) l->input[line] = largest_input(l, w->x, line);
 }
 
-static void clear_lines(double *x, size_t n)
+static void some_sums(void *context, size_t start, size_t count, void *room)
 {
-    if (x) memset(x, 0, n * sizeof *x);
+    const struct line_work *w = context;
+    for (size_t line = start; line < start + count; line++)
+        sum_line(w, line, line_room(w, line, room));
+}
+
+/* In a model, whose lines are summed side by side: with what a kernel's sums are off by. */
+static void sum_modelled_lines(const struct line_work *w)
+{
+    struct tape *tape = w->tape;
+    const struct exponentials *l = w->l;
+    double *room = tape_allocate(tape, l->lines.extent, sizeof *room);
+    struct exponential_lines modelled = { 0 };
+    exponential_lines_open(&modelled, tape, l->lines.extent, w->node->n);
+    for (size_t line = 0; line < w->node->n && !tape_failed(tape); line++) {
+        double *e = line_room(w, line, room);
+        const double *x = w->x->value + line_element(&l->lines, line, 0);
+        sum_line(w, line, e);
+        bool full =
+            exponential_lines_add(&modelled, e, x, l->lines.step, x[l->top[line] * l->lines.step]);
+        if (full || line + 1 == w->node->n) {
+            size_t from = line + 1 - modelled.count;
+            exponential_lines_total(l->total + from, &modelled);
+        }
+    }
+}
+
+/* S' of every line. */
+static void sum_all_lines(struct tape *tape, struct node *node, double *out, struct exponentials *l,
+                          const struct node *x)
+{
+    struct arena_mark before = arena_mark(tape->arena);
+    double *spread = tape_allocate(tape, node->n, sizeof *spread);
+    const struct line_work work = { tape, node, x, NULL, l, out, spread };
+    if (!spread) return;
+    if (l->total) sum_modelled_lines(&work);
+    else do_lines(&work, some_sums);
+    for (size_t line = 0; line < node->n && !tape_failed(tape); line++)
+        l->spread = fmax(l->spread, spread[line]);
+    arena_rewind(tape->arena, before);
 }
 
 /* The node of S' (dim kept with extent 1), its lines in `parameters`. With `out`, the
@@ -292,22 +307,12 @@ static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, d
     if (!node_is_exact(x)) l->input = tape_allocate(tape, node->n, sizeof *l->input);
     if (tape_is_model(tape)) l->total = tape_allocate(tape, node->n, sizeof *l->total);
     (void)node_need_errors(tape, node);
-    struct arena_mark before = arena_mark(tape->arena);
-    double *spread = tape_allocate(tape, node->n, sizeof *spread);
     if (tape_failed(tape)) return tape_failure(tape);
-    if (!l->lines.extent) { /* nothing is in them */
-        memset(l->top, 0, node->n * sizeof *l->top);
-        clear_lines(node->value, node->n);
-        clear_lines(l->input, node->n);
-        clear_lines(l->total, node->n);
-        clear_lines(spread, node->n);
-    }
-    const struct line_work work = { tape, node, x, NULL, l, out, spread };
-    if (l->total && l->lines.extent) sum_modelled_lines(&work);
-    else do_lines(&work, some_sums_of_others);
+    for (size_t line = 0; l->input && line < node->n; line++) l->input[line] = 0;
+    for (size_t line = 0; l->total && line < node->n; line++) l->total[line] = 0;
+    if (l->lines.extent) sum_all_lines(tape, node, out, l, x);
+    else memset(node->value, 0, node->n * sizeof *node->value);
     if (tape_failed(tape)) return tape_failure(tape);
-    for (size_t line = 0; line < node->n; line++) l->spread = fmax(l->spread, spread[line]);
-    arena_rewind(tape->arena, before);
     if (node->error) set_bounds_of_sums(node, l);
     model_stages(tape, node);
     return node;
@@ -397,12 +402,12 @@ VECTORIZED static void bound_line(double *restrict error, const double *restrict
     }
 }
 
-/* Bounds of what is not exact, or a kernel's. */
 static void bound_some(void *context, size_t start, size_t count, void *room)
 {
     const struct line_work *w = context;
     const struct exponentials *l = w->l;
     const struct exponential_model model = exponential_model_of(w->tape);
+    struct node *node = w->node;
     (void)room;
     for (size_t line = start; line < start + count; line++) {
         size_t first = line_element(&l->lines, line, 0);
@@ -410,11 +415,11 @@ static void bound_some(void *context, size_t start, size_t count, void *room)
         const struct softmax_bounds bounds = {
             .model = l->total ? &model : NULL,
             .m = largest(l, w->x, line),
-            .relative = l->total ? l->total[line] + 3 * w->tape->unit : w->node->relative,
-            .absolute = w->node->absolute,
+            .relative = l->total ? l->total[line] + 3 * w->tape->unit : node->relative,
+            .absolute = node->absolute,
             .shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY,
         };
-        bound_line(w->node->error + first, w->node->value + first, w->x->value + first, &bounds,
+        bound_line(node->error + first, node->value + first, w->x->value + first, &bounds,
                    l->lines.extent, l->lines.step);
     }
 }
@@ -792,6 +797,41 @@ static void uniform_residuals(const struct residuals *r)
     out->absolute = (1 + most) * (double)(l->lines.extent + 2) * 0x1p-1070;
 }
 
+/* Each element with its bound; arithmetics with bounds. */
+static void residuals_with_bounds(const struct residuals *r, size_t line, double *e)
+{
+    const struct exponentials *l = r->lines.l;
+    const struct node *x = r->lines.x;
+    const size_t n = l->lines.extent, step = l->lines.step,
+                 first = line_element(&l->lines, line, 0);
+    const struct residual_line of =
+        residual_line_of(r->lines.tape, l, x, r->lines.sums, r->c, line);
+    size_t top = l->top[line], class = (size_t)r->target->integer[line];
+    double *value = r->lines.node->value + first, *error = r->lines.node->error + first;
+    const double *from = x->value + first;
+    bool nothing = of.factor == 0 && of.factor_error == 0;
+    if (nothing || !isfinite(of.m)) {
+        for (size_t k = 0; k < n; k++) {
+            value[k * step] = nothing ? 0 : NAN;
+            error[k * step] = 0;
+        }
+        return;
+    }
+    exponentiate(r->lines.tape, e, from, n, step, of.m);
+    residuals_of_line(value, error, e, from, &of, n, step);
+    special_residual(value + top * step, error + top * step, &of, from[top * step], true,
+                     top == class);
+    if (class != top && class < n)
+        special_residual(value + class * step, error + class * step, &of, from[class * step], false,
+                         true);
+}
+
+static void some_residuals(void *context, size_t start, size_t count, void *room)
+{
+    for (size_t line = start; line < start + count; line++)
+        residuals_with_bounds(context, line, room);
+}
+
 /* The same of frameworks that keep log_softmax as a tensor: its exponentials less one at the class. */
 static struct node *residual_of_stored(struct tape *tape, struct node *x, int dim,
                                        const struct node *target, struct node *c)
@@ -807,35 +847,6 @@ static struct node *residual_of_stored(struct tape *tape, struct node *x, int di
         class->value[i] = target->integer[line_of(&lines, i)] == (int64_t)line_position(&lines, i);
     return node_multiply(tape, node_subtract(tape, y, class),
                          node_reshape(tape, c, x->rank, shape));
-}
-
-/* Each element with its bound; arithmetics with bounds. */
-static void some_residuals(void *context, size_t start, size_t count, void *room)
-{
-    const struct residuals *w = context;
-    const struct exponentials *l = w->lines.l;
-    const size_t n = l->lines.extent, step = l->lines.step;
-    for (size_t line = start; line < start + count; line++) {
-        const struct residual_line r =
-            residual_line_of(w->lines.tape, l, w->lines.x, w->lines.sums, w->c, line);
-        size_t first = line_element(&l->lines, line, 0), top = l->top[line],
-               class = (size_t)w->target->integer[line];
-        double *value = w->lines.node->value + first, *error = w->lines.node->error + first;
-        bool nothing = r.factor == 0 && r.factor_error == 0;
-        for (size_t k = 0; (nothing || !isfinite(r.m)) && k < n; k++) {
-            value[k * step] = nothing ? 0 : NAN;
-            error[k * step] = 0;
-        }
-        if (nothing || !isfinite(r.m)) continue;
-        const double *from = w->lines.x->value + first;
-        exponentiate(w->lines.tape, room, from, n, step, r.m);
-        residuals_of_line(value, error, room, from, &r, n, step);
-        special_residual(value + top * step, error + top * step, &r, from[top * step], true,
-                         top == class);
-        if (class != top && class < n)
-            special_residual(value + class * step, error + class * step, &r, from[class * step],
-                             false, true);
-    }
 }
 
 static void at_class_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -854,11 +865,9 @@ static void at_class_backward(struct tape *tape, struct node *node, struct node 
     for (size_t line = 0; line < sums->n && !tape_failed(tape); line++)
         uniform = uniform && !(c->value[line] == 0 && node_error(c, line) > 0);
     const struct residuals residuals = { { tape, out, x, sums, l, NULL, NULL }, c, target };
-    if (uniform && !tape_failed(tape)) {
-        uniform_residuals(&residuals);
-    } else if (node_need_errors(tape, out)) {
-        do_lines(&residuals.lines, some_residuals);
-    }
+    if (tape_failed(tape)) return;
+    if (uniform) uniform_residuals(&residuals);
+    else if (node_need_errors(tape, out)) do_lines(&residuals.lines, some_residuals);
     tape_accumulate(tape, x, out);
 }
 

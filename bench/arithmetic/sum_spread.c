@@ -46,7 +46,7 @@ enum { LANES = 8, BLOCK = 64, PARTS = 4, WIDTH = SUM_SPREAD_LINES };
 /* Each line is a chain of additions that wait for each other, so `width` lines are walked side by side, 1 or WIDTH: term k of
  * line w is term[k * width + w]. Lanes are independent, so a line's result does not depend on its neighbours. The functions are compiled
  * for both widths, and for WIDTH in each register width. */
-#define FOR_EACH_LINE for (size_t w = 0; w < width; w++)
+#define FOR_EACH_LINE LANES_LOOP for (size_t w = 0; w < width; w++)
 #define OF_ANY_WIDTH  static inline __attribute__((always_inline))
 
 /* Sums in float as kernels form them. */
@@ -71,10 +71,10 @@ OF_ANY_WIDTH void imitate(struct imitation *restrict sums, const double *restric
         float x[WIDTH], last[WIDTH];
         FOR_EACH_LINE x[w] = (float)here[w];
         FOR_EACH_LINE last[w] = (float)back[w];
+        add_to_each(sums->forward, x, width);
+        FOR_EACH_LINE sums->walk[w] += x[w];
         FOR_EACH_LINE
         {
-            sums->forward[w] += x[w];
-            sums->walk[w] += x[w];
             double apart = fabs(sums->forward[w] - sums->walk[w]);
             sums->apart[w] = apart > sums->apart[w] ? apart : sums->apart[w];
         }

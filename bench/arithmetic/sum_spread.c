@@ -53,7 +53,8 @@ enum { LANES = 8, BLOCK = 64, PARTS = 4, WIDTH = SUM_SPREAD_LINES };
 struct imitation {
     float forward[WIDTH], fused[WIDTH], reverse[WIDTH], lane[LANES][WIDTH], block[WIDTH],
         blocks[WIDTH], part[PARTS][WIDTH];
-    double walk[WIDTH], apart[WIDTH]; /* the largest error of a partial sum of `forward` */
+    double walk[WIDTH],
+        apart[WIDTH]; /* the sum, and the largest error of a partial one of `forward` */
 };
 
 OF_ANY_WIDTH void add_to_each(float *restrict sum, const float *restrict x, size_t width)
@@ -91,8 +92,7 @@ OF_ANY_WIDTH void imitate(struct imitation *restrict sums, const double *restric
 }
 
 /* The largest error of the imitations, against the sums of the terms as float. */
-OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, const double *exact,
-                                  size_t width)
+OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, size_t width)
 {
     struct imitation sums;
     imitate(&sums, term, n, width);
@@ -109,7 +109,7 @@ OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, c
                                    parts };
         worst[w] = isfinite(sums.apart[w]) ? sums.apart[w] : 0;
         for (size_t k = 0; k < sizeof results / sizeof *results; k++)
-            if (isfinite(results[k])) worst[w] = fmax(worst[w], fabs(results[k] - exact[w]));
+            if (isfinite(results[k])) worst[w] = fmax(worst[w], fabs(results[k] - sums.walk[w]));
     }
 }
 
@@ -158,7 +158,7 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
 {
     /* S_k from the front are walk[k]; those from the back are S - walk[k - 1]. */
     double walk[WIDTH] = { 0 }, first[WIDTH] = { 0 }, second[WIDTH] = { 0 }, squares[WIDTH] = { 0 },
-           rounded[WIDTH] = { 0 }, lanes[WIDTH], errors[WIDTH];
+           lanes[WIDTH], errors[WIDTH];
     FOR_EACH_LINE parts[w] = (struct sum_spread){ 0, 0 };
     if (n < 2 && !products) return;
     for (size_t k = 0; k < n; k++) {
@@ -169,7 +169,6 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
             first[w] += walk[w];
             second[w] += walk[w] * walk[w];
             squares[w] += x[w] * x[w];
-            rounded[w] += (float)x[w];
         }
     }
     spreads_of_lanes(lanes, term, n, width);
@@ -184,7 +183,7 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
         parts[w].formula = products ? spread + squares[w] / 3 : spread;
     }
     if (!single) return;
-    imitated_errors(errors, term, n, rounded, width);
+    imitated_errors(errors, term, n, width);
     FOR_EACH_LINE parts[w].imitated = square_of_imitated(errors[w]);
 }
 
@@ -244,16 +243,10 @@ OF_ANY_WIDTH void imitate_copies(double *restrict spread, double *restrict term,
 {
     enum { COPIES = 2 };
     for (int copy = 0; n > 1 && copy < COPIES; copy++) {
-        double exact[WIDTH] = { 0 }, errors[WIDTH];
-        for (size_t k = 0; k < n; k++) {
-            double *restrict x = term + k * width;
-            FOR_EACH_LINE
-            {
-                x[w] *= 1 + 0x1.4p-22; /* five units of float's roundoff */
-                exact[w] += (float)x[w];
-            }
-        }
-        imitated_errors(errors, term, n, exact, width);
+        double errors[WIDTH];
+        for (size_t k = 0; k < n * width; k++)
+            term[k] *= 1 + 0x1.4p-22; /* five units of float's roundoff */
+        imitated_errors(errors, term, n, width);
         FOR_EACH_LINE spread[w] = fmax(spread[w], square_of_imitated(errors[w]));
     }
 }

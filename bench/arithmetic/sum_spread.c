@@ -91,26 +91,37 @@ OF_ANY_WIDTH void imitate(struct imitation *restrict sums, const double *restric
     }
 }
 
+/* As fmax, for vectors. */
+static inline double larger(double a, double b) { return (a >= b) | (b != b) ? a : b; }
+
+/* What one order gives counts where it is finite. */
+OF_ANY_WIDTH void take_error(double *restrict worst, const float *restrict result,
+                             const double *restrict exact, size_t width)
+{
+    FOR_EACH_LINE
+    {
+        double error = fabs(result[w] - exact[w]);
+        error = fabs((double)result[w]) < INFINITY ? error : 0;
+        worst[w] = error > worst[w] ? error : worst[w];
+    }
+}
+
 /* The largest error of the imitations, against the sums of the terms as float. */
 OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, size_t width)
 {
     struct imitation sums;
+    float lanes[WIDTH] = { 0 }, parts[WIDTH] = { 0 };
     imitate(&sums, term, n, width);
-    FOR_EACH_LINE
-    {
-        float lanes = 0, parts = 0;
-        for (int k = 0; k < LANES; k++) lanes += sums.lane[k][w];
-        for (int k = 0; k < PARTS; k++) parts += sums.part[k][w];
-        const double results[] = { sums.forward[w],
-                                   sums.fused[w],
-                                   sums.reverse[w],
-                                   lanes,
-                                   sums.blocks[w] + sums.block[w],
-                                   parts };
-        worst[w] = isfinite(sums.apart[w]) ? sums.apart[w] : 0;
-        for (size_t k = 0; k < sizeof results / sizeof *results; k++)
-            if (isfinite(results[k])) worst[w] = fmax(worst[w], fabs(results[k] - sums.walk[w]));
-    }
+    for (int k = 0; k < LANES; k++) add_to_each(lanes, sums.lane[k], width);
+    for (int k = 0; k < PARTS; k++) add_to_each(parts, sums.part[k], width);
+    add_to_each(sums.blocks, sums.block, width);
+    FOR_EACH_LINE worst[w] = sums.apart[w] < INFINITY ? sums.apart[w] : 0;
+    take_error(worst, sums.forward, sums.walk, width);
+    take_error(worst, sums.fused, sums.walk, width);
+    take_error(worst, sums.reverse, sums.walk, width);
+    take_error(worst, lanes, sums.walk, width);
+    take_error(worst, sums.blocks, sums.walk, width);
+    take_error(worst, parts, sums.walk, width);
 }
 
 /* sum S_k^2 of a kernel with eight lanes, or four, each a walk of its own. Data of alternating signs are
@@ -140,7 +151,7 @@ OF_ANY_WIDTH void spreads_of_lanes(double *spread, const double *restrict term, 
         double total = 0, longer_total = 0;
         for (size_t j = 0; j < LANES; j++) total += second[j][w];
         for (size_t j = 0; j < FEWER; j++) longer_total += longer_second[j][w];
-        spread[w] = fmax(total, longer_total);
+        spread[w] = larger(total, longer_total);
     }
 }
 
@@ -177,9 +188,8 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
     {
         double before = first[w] - walk[w], before_second = second[w] - walk[w] * walk[w];
         double reverse = size * walk[w] * walk[w] - 2 * walk[w] * before + before_second;
-        double spread =
-            fmax(fmax(second[w], reverse), sum_spread_of_any_order(size, walk[w], squares[w]));
-        spread = fmax(spread, lanes[w]) / 3;
+        double any = sum_spread_of_any_order(size, walk[w], squares[w]);
+        double spread = larger(larger(larger(second[w], reverse), any), lanes[w]) / 3;
         parts[w].formula = products ? spread + squares[w] / 3 : spread;
     }
     if (!single) return;
@@ -247,7 +257,7 @@ OF_ANY_WIDTH void imitate_copies(double *restrict spread, double *restrict term,
         for (size_t k = 0; k < n * width; k++)
             term[k] *= 1 + 0x1.4p-22; /* five units of float's roundoff */
         imitated_errors(errors, term, n, width);
-        FOR_EACH_LINE spread[w] = fmax(spread[w], square_of_imitated(errors[w]));
+        FOR_EACH_LINE spread[w] = larger(spread[w], square_of_imitated(errors[w]));
     }
 }
 

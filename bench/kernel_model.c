@@ -17,6 +17,11 @@ static struct status attach(struct reference *r, struct bench *bench,
     if (r->integer || !nodes[0] || !nodes[1]) return status_ok();
     TRY(model_errors(&r->kernel_bound, &models[0]->tape, nodes[0], r, NULL, taken[0], arena));
     if (!r->kernel_bound) return status_ok();
+    bool exact = node_is_exact(nodes[0]) && node_is_exact(nodes[1]);
+    if (exact && !nodes[0]->imaginary) {
+        r->kernel_rms = r->kernel_bound;
+        return status_ok();
+    }
     return model_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, r->kernel_bound, taken[1],
                         arena);
 }

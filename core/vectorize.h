@@ -17,6 +17,14 @@
 #endif
 #endif
 
+/* Before a loop over a constant number of lanes within another one: it stays a loop until it has become vectors. Unrolled earlier it
+ * is a crowd of numbers that few compilers put together again. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define LANES_LOOP _Pragma("GCC unroll 1")
+#else
+#define LANES_LOOP
+#endif
+
 /* `array`, or where it is NULL `other`: for a loop that takes an element of `array` only where there is one. In vectors it is
  * read and left out, which takes a processor a hundred times as long where there is no memory. */
 static inline const double *readable(const double *array, const double *other)

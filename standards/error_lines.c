@@ -169,6 +169,14 @@ void error_lines_add(struct error_lines *lines, size_t first, size_t count)
     add_to_lanes(&lines->forms, element, count);
 }
 
+void error_lines_pass_over(struct error_lines *lines, size_t first, size_t count)
+{
+    if (!lines->field.rank || count < lines->forms.row_length - first % lines->forms.row_length)
+        return;
+    add_row(&lines->forms, &lines->row, first / lines->forms.row_length);
+    lines->row = (struct line){ 0 };
+}
+
 /* ---- one form ------------------------------------------------------------------------------- */
 
 static void sum_lines(struct lines *lines)

@@ -57,6 +57,8 @@ struct error_lines;
 struct status error_lines_open(struct error_lines **out, struct arena *arena,
                                const struct error_field *field);
 void error_lines_add(struct error_lines *lines, size_t first, size_t count);
+void error_lines_pass_over(struct error_lines *lines, size_t first,
+                           size_t count); /* elements without errors: their z are NaN */
 void error_lines_judge(struct line_findings *out, struct error_lines *lines);
 
 #endif

@@ -249,6 +249,9 @@ struct measured_block {
     size_t worse;       /* elements whose quotient is above the one given, or nearly so */
 };
 
+/* What became of a block: measured, with errors or without, or left to the path of single elements. */
+enum measured { NOT_PLAIN, WITH_ERRORS, EXACT };
+
 /* Half a unit of float32 at x, finite: from the power of two at or below it. */
 static inline double half_unit_f32(double x)
 {
@@ -304,6 +307,35 @@ VECTORIZED static size_t measure_plain(struct measured_block *restrict out,
     return special;
 }
 
+/* The same where the model is exact. Returns how many elements are not the rounded reference, or may not be: the block is
+ * measured as others then. */
+VECTORIZED static size_t measure_exact(struct measured_block *restrict out,
+                                       const float *restrict got, const double *restrict want,
+                                       const double *restrict kernel_bound,
+                                       const double *restrict kernel_rms,
+                                       const struct own_bounds *bounds, double quotient, size_t n)
+{
+    static const double largest = 0x1.fffffep127;
+    const double *restrict own = readable(bounds->error, want);
+    const double relative = bounds->relative, absolute = bounds->absolute;
+    const bool stored = bounds->error;
+    size_t special = 0, worse = 0;
+    quotient *= 1 - 0x1p-40;
+    for (size_t i = 0; i < n; i++) {
+        double half = half_unit_f32(want[i]), magnitude = fabs(want[i]);
+        double size = fabs(got[i] - want[i]);
+        double whole = stored ? own[i] : relative * magnitude + absolute;
+        int plain = (magnitude <= largest) & (kernel_bound[i] == 0) & (kernel_rms[i] < INFINITY) &
+                    (size < half);
+        special += plain ? 0 : 1;
+        out->size[i] = size;
+        out->allowed[i] = whole + half;
+        worse += size > quotient * (whole + half) ? 1 : 0;
+    }
+    out->worse = worse;
+    return special;
+}
+
 /* The errors as float. Returns the largest magnitude; NaN is none. */
 VECTORIZED static double store_errors(float *restrict out, const double *restrict z, size_t n)
 {
@@ -319,30 +351,44 @@ VECTORIZED static double store_errors(float *restrict out, const double *restric
     return most[0];
 }
 
-/* Measures elements start .. start + count - 1 when all of them are plain. */
-static bool measure_block(struct model_findings *out, struct error_statistics *statistics,
-                          const struct model *model, size_t start, size_t count)
+/* What a measured block says of the worst element. */
+static void note_worst(struct model_findings *out, const struct model *model,
+                       const struct measured_block *block, size_t start, size_t count)
+{
+    bool first = out->worst.index == SIZE_MAX;
+    for (size_t i = 0; i < count && (first || block->worse); i++)
+        note_beyond(out, start + i, model->want->hi[start + i], got_at(model, start + i),
+                    fmin(block->size[i] / block->allowed[i], 1));
+}
+
+/* Measures elements start .. start + count - 1 when all of them are plain. Those of an exact model have no errors to add up. */
+static enum measured measure_block(struct model_findings *out, struct error_statistics *statistics,
+                                   const struct model *model, size_t start, size_t count)
 {
     const struct reference *want = model->want;
+    const float *got = (const float *)(const void *)model->got + start;
+    const double *hi = want->hi + start, *bound = want->kernel_bound + start,
+                 *rms = want->kernel_rms + start;
     struct measured_block block;
     const struct own_bounds own = { want->error ? want->error + start : NULL, want->relative,
                                     want->absolute, want->state == REFERENCE_BOUNDED };
-    if (measure_plain(&block, (const float *)(const void *)model->got + start, want->hi + start,
-                      want->kernel_bound + start, want->kernel_rms + start, &own,
-                      out->worst.quotient, count))
-        return false;
-    bool first = out->worst.index == SIZE_MAX;
-    for (size_t i = 0; i < count && (first || block.worse); i++)
-        note_beyond(out, start + i, want->hi[start + i], got_at(model, start + i),
-                    fmin(block.size[i] / block.allowed[i], 1));
+    if (*bound == 0 &&
+        !measure_exact(&block, got, hi, bound, rms, &own, out->worst.quotient, count)) {
+        note_worst(out, model, &block, start, count);
+        for (size_t i = 0; i < count; i++) model->z[start + i] = NAN;
+        return EXACT;
+    }
+    if (measure_plain(&block, got, hi, bound, rms, &own, out->worst.quotient, count))
+        return NOT_PLAIN;
+    note_worst(out, model, &block, start, count);
     double largest = store_errors(model->z + start, block.z, count);
     for (size_t i = 0; largest > out->largest && i < count; i++)
         if (fabs(block.z[i]) == largest) {
             out->largest = largest;
             out->largest_index = start + i;
         }
-    error_statistics_add_all(statistics, want->hi + start, block.z, count);
-    return true;
+    error_statistics_add_all(statistics, hi, block.z, count);
+    return WITH_ERRORS;
 }
 
 /* Have the elements what measure_block asks for? */
@@ -377,13 +423,16 @@ static void measure_all(struct model_findings *out, const struct model *model, s
     bool by_blocks = has_blocks(model);
     for (size_t start = 0, end; start < out->n; start = end) {
         end = out->n - start < BLOCK ? out->n : start + BLOCK;
-        bool measured = by_blocks && measure_block(out, &statistics, model, start, end - start);
-        for (size_t i = start; !measured && i < end; i++) {
+        enum measured measured =
+            by_blocks ? measure_block(out, &statistics, model, start, end - start) : NOT_PLAIN;
+        for (size_t i = start; measured == NOT_PLAIN && i < end; i++) {
             model->z[i] = NAN;
             if (measure_element(out, &statistics, model, i) && *uncertain_count < capacity)
                 uncertain[(*uncertain_count)++] = i;
         }
-        if (model->lines) error_lines_add(model->lines, start, end - start);
+        if (model->lines)
+            (measured == EXACT ? error_lines_pass_over : error_lines_add)(model->lines, start,
+                                                                          end - start);
     }
     error_statistics_close(&out->statistics, &statistics);
 }

@@ -46,14 +46,15 @@ enum { LANES = 8, BLOCK = 64, PARTS = 4, WIDTH = SUM_SPREAD_LINES };
 /* Each line is a chain of additions that wait for each other, so `width` lines are walked side by side, 1 or WIDTH: term k of
  * line w is term[k * width + w]. Lanes are independent, so a line's result does not depend on its neighbours. The functions are compiled
  * for both widths, and for WIDTH in each register width. */
-#define FOR_EACH_LINE for (size_t w = 0; w < width; w++)
+#define FOR_EACH_LINE LANES_LOOP for (size_t w = 0; w < width; w++)
 #define OF_ANY_WIDTH  static inline __attribute__((always_inline))
 
 /* Sums in float as kernels form them. */
 struct imitation {
     float forward[WIDTH], fused[WIDTH], reverse[WIDTH], lane[LANES][WIDTH], block[WIDTH],
         blocks[WIDTH], part[PARTS][WIDTH];
-    double walk[WIDTH], apart[WIDTH]; /* the largest error of a partial sum of `forward` */
+    double walk[WIDTH],
+        apart[WIDTH]; /* the sum, and the largest error of a partial one of `forward` */
 };
 
 OF_ANY_WIDTH void add_to_each(float *restrict sum, const float *restrict x, size_t width)
@@ -71,10 +72,10 @@ OF_ANY_WIDTH void imitate(struct imitation *restrict sums, const double *restric
         float x[WIDTH], last[WIDTH];
         FOR_EACH_LINE x[w] = (float)here[w];
         FOR_EACH_LINE last[w] = (float)back[w];
+        add_to_each(sums->forward, x, width);
+        FOR_EACH_LINE sums->walk[w] += x[w];
         FOR_EACH_LINE
         {
-            sums->forward[w] += x[w];
-            sums->walk[w] += x[w];
             double apart = fabs(sums->forward[w] - sums->walk[w]);
             sums->apart[w] = apart > sums->apart[w] ? apart : sums->apart[w];
         }
@@ -90,27 +91,37 @@ OF_ANY_WIDTH void imitate(struct imitation *restrict sums, const double *restric
     }
 }
 
-/* The largest error of the imitations, against the sums of the terms as float. */
-OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, const double *exact,
-                                  size_t width)
+/* As fmax, for vectors. */
+static inline double larger(double a, double b) { return (a >= b) | (b != b) ? a : b; }
+
+/* What one order gives counts where it is finite. */
+OF_ANY_WIDTH void take_error(double *restrict worst, const float *restrict result,
+                             const double *restrict exact, size_t width)
 {
-    struct imitation sums;
-    imitate(&sums, term, n, width);
     FOR_EACH_LINE
     {
-        float lanes = 0, parts = 0;
-        for (int k = 0; k < LANES; k++) lanes += sums.lane[k][w];
-        for (int k = 0; k < PARTS; k++) parts += sums.part[k][w];
-        const double results[] = { sums.forward[w],
-                                   sums.fused[w],
-                                   sums.reverse[w],
-                                   lanes,
-                                   sums.blocks[w] + sums.block[w],
-                                   parts };
-        worst[w] = isfinite(sums.apart[w]) ? sums.apart[w] : 0;
-        for (size_t k = 0; k < sizeof results / sizeof *results; k++)
-            if (isfinite(results[k])) worst[w] = fmax(worst[w], fabs(results[k] - exact[w]));
+        double error = fabs(result[w] - exact[w]);
+        error = fabs((double)result[w]) < INFINITY ? error : 0;
+        worst[w] = error > worst[w] ? error : worst[w];
     }
+}
+
+/* The largest error of the imitations, against the sums of the terms as float. */
+OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, size_t width)
+{
+    struct imitation sums;
+    float lanes[WIDTH] = { 0 }, parts[WIDTH] = { 0 };
+    imitate(&sums, term, n, width);
+    for (int k = 0; k < LANES; k++) add_to_each(lanes, sums.lane[k], width);
+    for (int k = 0; k < PARTS; k++) add_to_each(parts, sums.part[k], width);
+    add_to_each(sums.blocks, sums.block, width);
+    FOR_EACH_LINE worst[w] = sums.apart[w] < INFINITY ? sums.apart[w] : 0;
+    take_error(worst, sums.forward, sums.walk, width);
+    take_error(worst, sums.fused, sums.walk, width);
+    take_error(worst, sums.reverse, sums.walk, width);
+    take_error(worst, lanes, sums.walk, width);
+    take_error(worst, sums.blocks, sums.walk, width);
+    take_error(worst, parts, sums.walk, width);
 }
 
 /* sum S_k^2 of a kernel with eight lanes, or four, each a walk of its own. Data of alternating signs are
@@ -140,7 +151,7 @@ OF_ANY_WIDTH void spreads_of_lanes(double *spread, const double *restrict term, 
         double total = 0, longer_total = 0;
         for (size_t j = 0; j < LANES; j++) total += second[j][w];
         for (size_t j = 0; j < FEWER; j++) longer_total += longer_second[j][w];
-        spread[w] = fmax(total, longer_total);
+        spread[w] = larger(total, longer_total);
     }
 }
 
@@ -158,7 +169,7 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
 {
     /* S_k from the front are walk[k]; those from the back are S - walk[k - 1]. */
     double walk[WIDTH] = { 0 }, first[WIDTH] = { 0 }, second[WIDTH] = { 0 }, squares[WIDTH] = { 0 },
-           rounded[WIDTH] = { 0 }, lanes[WIDTH], errors[WIDTH];
+           lanes[WIDTH], errors[WIDTH];
     FOR_EACH_LINE parts[w] = (struct sum_spread){ 0, 0 };
     if (n < 2 && !products) return;
     for (size_t k = 0; k < n; k++) {
@@ -169,7 +180,6 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
             first[w] += walk[w];
             second[w] += walk[w] * walk[w];
             squares[w] += x[w] * x[w];
-            rounded[w] += (float)x[w];
         }
     }
     spreads_of_lanes(lanes, term, n, width);
@@ -178,13 +188,12 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
     {
         double before = first[w] - walk[w], before_second = second[w] - walk[w] * walk[w];
         double reverse = size * walk[w] * walk[w] - 2 * walk[w] * before + before_second;
-        double spread =
-            fmax(fmax(second[w], reverse), sum_spread_of_any_order(size, walk[w], squares[w]));
-        spread = fmax(spread, lanes[w]) / 3;
+        double any = sum_spread_of_any_order(size, walk[w], squares[w]);
+        double spread = larger(larger(larger(second[w], reverse), any), lanes[w]) / 3;
         parts[w].formula = products ? spread + squares[w] / 3 : spread;
     }
     if (!single) return;
-    imitated_errors(errors, term, n, rounded, width);
+    imitated_errors(errors, term, n, width);
     FOR_EACH_LINE parts[w].imitated = square_of_imitated(errors[w]);
 }
 
@@ -244,17 +253,11 @@ OF_ANY_WIDTH void imitate_copies(double *restrict spread, double *restrict term,
 {
     enum { COPIES = 2 };
     for (int copy = 0; n > 1 && copy < COPIES; copy++) {
-        double exact[WIDTH] = { 0 }, errors[WIDTH];
-        for (size_t k = 0; k < n; k++) {
-            double *restrict x = term + k * width;
-            FOR_EACH_LINE
-            {
-                x[w] *= 1 + 0x1.4p-22; /* five units of float's roundoff */
-                exact[w] += (float)x[w];
-            }
-        }
-        imitated_errors(errors, term, n, exact, width);
-        FOR_EACH_LINE spread[w] = fmax(spread[w], square_of_imitated(errors[w]));
+        double errors[WIDTH];
+        for (size_t k = 0; k < n * width; k++)
+            term[k] *= 1 + 0x1.4p-22; /* five units of float's roundoff */
+        imitated_errors(errors, term, n, width);
+        FOR_EACH_LINE spread[w] = larger(spread[w], square_of_imitated(errors[w]));
     }
 }
 

@@ -292,14 +292,21 @@ static void read_block(struct operand_block *block, const struct node *x, size_t
         out[i] = y < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;           \
     }
 
-/* The same for independent errors in the root mean square, those of the kernel's own rounding among them. */
-#define SPREAD_LOOP(EXPRESSION)                                                        \
-    for (size_t i = 0; i < count; i++) {                                               \
-        double x = a[i], ex = ea[i], v = b[i], ev = eb[i], y = fabs(z[i]), squares;    \
-        (void)x, (void)v;                                                              \
-        squares = (EXPRESSION) + c->kernel * y * (c->kernel * y);                      \
-        out[i] = y < INFINITY ? squares >= 0 ? sqrt(squares) + c->tiny : INFINITY : 0; \
+/* The same for independent errors in the root mean square, those of the kernel's own rounding among them. Roots that
+ * some elements have no need of are no vectors to a compiler, so what is special about elements comes afterwards. */
+#define SPREAD_LOOP(EXPRESSION)                                                     \
+    for (size_t i = 0; i < count; i++) {                                            \
+        double x = a[i], ex = ea[i], v = b[i], ev = eb[i], y = fabs(z[i]), squares; \
+        (void)x, (void)v;                                                           \
+        squares = (EXPRESSION) + c->kernel * y * (c->kernel * y);                   \
+        out[i] = sqrt(squares) + c->tiny;                                           \
     }
+
+static inline void tidy_block(double *restrict out, const double *restrict z, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = fabs(z[i]) < INFINITY ? (out[i] >= 0 ? out[i] : INFINITY) : 0;
+}
 
 VECTORIZED static void spread_block(const struct binary_context *c, double *restrict out,
                                     const double *restrict z, size_t count,
@@ -317,9 +324,10 @@ VECTORIZED static void spread_block(const struct binary_context *c, double *rest
     default:
         for (size_t i = 0; i < count; i++) {
             double carried = c->f->error(a[i], ea[i], b[i], eb[i], z[i]);
-            out[i] = tidy_bound(hypot(carried, own_error(c, a[i], b[i], z[i])) + c->tiny, z[i]);
+            out[i] = hypot(carried, own_error(c, a[i], b[i], z[i])) + c->tiny;
         }
     }
+    tidy_block(out, z, count);
 }
 
 VECTORIZED static void bound_block(const struct binary_context *c, double *restrict out,

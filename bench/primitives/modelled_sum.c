@@ -86,7 +86,8 @@ static inline __attribute__((always_inline)) void add_up(struct sums *restrict s
     struct sums sums = { 0 };
     for (size_t k = 0; k < l->extent; k++, term += width) {
         size_t offset = l->offset ? l->offset[k] : k * l->step;
-        for (size_t w = 0; w < width; w++) {
+        LANES_LOOP for (size_t w = 0; w < width; w++)
+        {
             size_t at = (adjacent ? start[0] + w : start[w]) + offset;
             double x = value[at], size = fabs(x);
             double e = error ? stored[at] : relative * size + absolute;

@@ -107,7 +107,8 @@ static inline __attribute__((always_inline)) void add_up(struct product_sums *re
     const double *ea = readable(a->error, a->value), *eb = readable(b->error, b->value);
     *s = (struct product_sums){ 0 };
     for (size_t k = 0; k < l->extent; k++, term += width)
-        for (size_t w = 0; w < width; w++) {
+        LANES_LOOP for (size_t w = 0; w < width; w++)
+        {
             size_t at = start[w] + k * l->step;
             double x = a->value[at], y = b->value[at], product = x * y;
             double e = finite_error(a, ea, at);

@@ -57,12 +57,13 @@ static inline __attribute__((always_inline)) void add_up(struct weighted_sums *r
     const struct exponential_model model = lines->model;
     double sum[WIDTH] = { 0 }, weighted[WIDTH] = { 0 };
     for (size_t k = 0; k < lines->extent; k++, term += width, difference += width)
-        for (size_t w = 0; w < width; w++) {
+        LANES_LOOP for (size_t w = 0; w < width; w++)
+        {
             double e = term[w] > 0 ? term[w] : 0;
             sum[w] += e;
             weighted[w] += e * modelled_exponential(&model, difference[w]);
         }
-    for (size_t w = 0; w < width; w++) s->sum[w] = sum[w], s->weighted[w] = weighted[w];
+    LANES_LOOP for (size_t w = 0; w < width; w++) s->sum[w] = sum[w], s->weighted[w] = weighted[w];
 }
 
 VECTORIZED static void add_up_lines(struct weighted_sums *s, const struct exponential_lines *lines)

@@ -160,15 +160,38 @@ static double logarithm_roundings(const struct tape *tape)
     return 2 * kernel_modes_ulps(tape->modes, "log", 3.5);
 }
 
-/* Relative error of exp(d) in a kernel: the rounding of d, and a library function; typically a quarter. A kernel
- * that rounds between its steps rounds d and the exponential. */
+/* Relative error of exp(d) in a kernel: the rounding of d, and a library function, typically a quarter; typically d is off by
+ * half of what it is off by at most. A kernel that rounds between its steps rounds d and the exponential. */
 static double modelled_exponential(const struct tape *tape, double d)
 {
     double size = fmin(fabs(d), 110), staged = tape->stage * (1 + size);
     double own = 2 * kernel_modes_ulps(tape->modes, "exp", 3.5);
     if (d == 0) return 0; /* exp(0) is 1 everywhere */
-    if (tape_is_typical(tape)) return tape->unit * (own + size) / 4 + staged / 2;
+    if (tape_is_typical(tape)) return tape->unit * hypot(own / 4, size / 2) + staged / 2;
     return tape->unit * (own + size) + staged;
+}
+
+/* The errors of a sum's terms, added up. Typically they are independent but for a quarter, what a function may be off by in the
+ * mean, and but for equal terms, whose errors are equal: those of a slot, by the bits of d, count as one. */
+enum { SLOTS = 64 };
+struct carried_errors {
+    double all, slot[SLOTS];
+};
+
+static void carry(struct carried_errors *carried, double d, double error)
+{
+    uint64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    carried->all += error;
+    carried->slot[bits * UINT64_C(0x9e3779b97f4a7c15) >> 58] += error;
+}
+
+static double carried_error(const struct tape *tape, const struct carried_errors *carried)
+{
+    double squares = carried->all * carried->all / 16;
+    if (!tape_is_typical(tape)) return carried->all;
+    for (int k = 0; k < SLOTS; k++) squares += carried->slot[k] * carried->slot[k];
+    return fmin(sqrt(squares), carried->all);
 }
 
 /* Relative error of a kernel's sum over a line: the roundings of the sum, and the weighted mean of
@@ -176,20 +199,21 @@ static double modelled_exponential(const struct tape *tape, double d)
 static double modelled_total(const struct tape *tape, double *term, const struct exponentials *l,
                              const struct node *x, size_t line)
 {
-    double m = x->value[line_element(&l->lines, line, l->top[line])], sum = 0, weighted = 0;
+    double m = x->value[line_element(&l->lines, line, l->top[line])], sum = 0;
+    struct carried_errors carried = { 0 };
     for (size_t k = 0; k < l->lines.extent; k++) {
         double d = x->value[line_element(&l->lines, line, k)] - m;
         term[k] = scalar_exp(d);
         if (!(term[k] > 0)) continue;
         sum += term[k];
-        weighted += term[k] * modelled_exponential(tape, d);
+        carry(&carried, d, term[k] * modelled_exponential(tape, d));
     }
     if (!(sum > 0)) return 0;
     double own = tape_sum_growth(tape, l->lines.extent);
-    if (weighted == 0 && sum_is_exact(term, l->lines.extent, tape->wide ? 53 : 24)) return 0;
+    if (carried.all == 0 && sum_is_exact(term, l->lines.extent, tape->wide ? 53 : 24)) return 0;
     if (tape_is_typical(tape) && isfinite(sum))
         own = sqrt(sum_spread_of_inexact(term, l->lines.extent, false, !tape->wide)) / sum;
-    return weighted / sum + own * tape->unit;
+    return tape_join(tape, carried_error(tape, &carried) / sum, own * tape->unit);
 }
 
 static void set_bounds_of_sums(struct node *node, const struct exponentials *l)
@@ -278,6 +302,13 @@ static void softmax_backward(struct tape *tape, struct node *node, struct node *
 static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_enclose,
                                                     NULL };
 
+/* Relative error of a kernel's exponential over the sum, from theirs: three roundings more. */
+static double modelled_share(const struct tape *tape, double total, double exponential)
+{
+    double roundings = (tape_is_typical(tape) ? 1 : 3) * tape->unit;
+    return tape_join(tape, tape_join(tape, total, exponential), roundings);
+}
+
 /* Softmax over lines whose sums are known, from the exponentials that `value` holds. */
 static void normalise(struct tape *tape, struct node *node, const struct node *x,
                       const struct node *sums, const struct exponentials *l)
@@ -303,8 +334,9 @@ static void normalise(struct tape *tape, struct node *node, const struct node *x
         size_t line = line_of(&l->lines, i);
         double e = l->input ? l->input[line] : 0;
         if (l->total)
-            relative = l->total[line] + 3 * tape->unit +
-                       modelled_exponential(tape, x->value[i] - largest(l, x, line));
+            relative =
+                modelled_share(tape, l->total[line],
+                               modelled_exponential(tape, x->value[i] - largest(l, x, line)));
         double shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY;
         double bound = node->value[i] == 0 && shift == INFINITY
                            ? 1
@@ -380,6 +412,14 @@ static double log_softmax_value(const struct tape *tape, double x, double m, dou
     return tape_round(tape, tape_round(tape, x - m) - log);
 }
 
+/* d = x - m, log(sum) = d - y by a function, and their difference. */
+static double typical_log_softmax(const struct tape *tape, double total, double d, double y)
+{
+    double function = logarithm_roundings(tape) / 4 * (d - y);
+    double roundings = sqrt((d * d + y * y) / 3 + function * function);
+    return hypot(total, tape->unit * roundings);
+}
+
 /* `d` is x - m; a kernel rounds it, and the logarithm is off by the sum's relative error. */
 static double log_softmax_bound(const struct tape *tape, const struct exponentials *l, size_t line,
                                 double d, double y)
@@ -389,7 +429,8 @@ static double log_softmax_bound(const struct tape *tape, const struct exponentia
     if (l->total) {
         double own = tape->unit * (fabs(d) + logarithm_roundings(tape) * fabs(d - y) + fabs(y)),
                staged = tape->stage * fabs(d);
-        if (tape_is_typical(tape)) return own / 4 + staged / 2 + l->total[line] + input;
+        if (tape_is_typical(tape))
+            return typical_log_softmax(tape, l->total[line], d, y) + staged / 2 + input;
         return own + staged + l->total[line] + input;
     }
     return (sum_error(l) + 4 * UNIT_ROUNDOFF) * fabs(y) + (double)l->lines.extent * 0x1p-1072 +

@@ -50,11 +50,12 @@ static void dot_enclose(struct enclosure *enclosure, void *ball, struct node *no
 static const struct primitive dot_primitive = { "an inner product", NULL, dot_enclose, NULL };
 
 /* One line's inner product. The bound: operands' errors, a rounding per product, TwoSum (a model's
- * kernel adds in any order). */
+ * kernel adds in any order). Typically the operands' errors are independent, and besides those of a line of softmax have that of its
+ * sum in common: then they make |sum a e|. */
 static double dot_line(double *bound, const struct tape *tape, double *term, const struct node *a,
                        const struct node *b, const struct lines *l, size_t line)
 {
-    double sum = 0, low = 0, size = 0, operands = 0;
+    double sum = 0, low = 0, size = 0, operands = 0, together[2] = { 0, 0 };
     struct accumulator deviating = { .deviation = tape->deviation };
     bool single = tape_is_single(tape), certify = tape_is_reference(tape),
          typical = tape_is_typical(tape), deviates = deviation_sums(tape->deviation);
@@ -74,12 +75,15 @@ static double dot_line(double *bound, const struct tape *tape, double *term, con
         size += fabs(product);
         double e = ea * fabs(b->value[at]) + eb * (fabs(a->value[at]) + ea);
         operands += typical ? e * e : e;
+        together[0] += ea * b->value[at];
+        together[1] += eb * a->value[at];
         if (typical) term[k] = product;
     }
     if (deviates) return *bound = 0, accumulator_total(&deviating);
     double y = isfinite(sum) ? sum + low : sum;
     if (typical && isfinite(sum)) {
-        *bound = sqrt(operands) +
+        double shared = hypot(together[0], together[1]);
+        *bound = sqrt(operands + shared * shared) +
                  tape->unit * sqrt(operands > 0
                                        ? sum_spread_of_inexact(term, l->extent, true, !tape->wide)
                                        : sum_spread(term, l->extent, true, !tape->wide));

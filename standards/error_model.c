@@ -143,6 +143,15 @@ static double chance_to_flip(const struct error_interval *before, double spread,
     return distance > 16 * spread ? 0 : 0.5 * erfc(distance / (2 * spread) * 0.70710678118654752);
 }
 
+static void note_size(struct model_findings *out, size_t i, double size)
+{
+    if (size > out->largest) {
+        out->second = out->largest;
+        out->largest = size;
+        out->largest_index = i;
+    } else if (size > out->second) out->second = size;
+}
+
 static void measure_statistics(struct model_findings *out, struct error_statistics *statistics,
                                const struct model *model, size_t i, double got, double error,
                                const struct allowance *a)
@@ -164,10 +173,7 @@ static void measure_statistics(struct model_findings *out, struct error_statisti
     }
     error_statistics_add(statistics, want, z);
     model->z[i] = (float)z;
-    if (fabs(z) > out->largest) {
-        out->largest = fabs(z);
-        out->largest_index = i;
-    }
+    note_size(out, i, fabs(z));
 }
 
 /* Is an element within its interval only because of the reference's own bound? A certified bound
@@ -321,10 +327,7 @@ static bool measure_block(struct model_findings *out, struct error_statistics *s
         note_beyond(out, start + i, want->hi[start + i], got_at(model, start + i),
                     fmin(block.size[i] / block.allowed[i], 1));
     for (size_t i = 0; i < count; i++) {
-        if (fabs(block.z[i]) > out->largest) {
-            out->largest = fabs(block.z[i]);
-            out->largest_index = start + i;
-        }
+        if (fabs(block.z[i]) > out->second) note_size(out, start + i, fabs(block.z[i]));
         model->z[start + i] = (float)block.z[i];
     }
     error_statistics_add_all(statistics, want->hi + start, block.z, count);
@@ -358,7 +361,10 @@ static void measure_all(struct model_findings *out, const struct model *model, s
     struct error_statistics statistics;
 
     error_statistics_open(&statistics, model->want->n, row_of(model->want));
-    *out = (struct model_findings){ .n = model->want->n, .worst.index = SIZE_MAX };
+    size_t draws = model->want->kernel_draws;
+    *out = (struct model_findings){ .n = model->want->n,
+                                    .worst.index = SIZE_MAX,
+                                    .draws = draws ? draws : SIZE_MAX };
     *uncertain_count = 0;
     bool by_blocks = has_blocks(model);
     for (size_t start = 0, end; start < out->n; start = end) {
@@ -371,6 +377,7 @@ static void measure_all(struct model_findings *out, const struct model *model, s
         }
     }
     error_statistics_close(&out->statistics, &statistics);
+    if (model->dtype != model->compute) out->second = 0;
 }
 
 /* Rows, columns, tiles and lanes; complex elements are pairs along a last dimension. */

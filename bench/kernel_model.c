@@ -4,6 +4,7 @@
 #include "bench/allowed_model.h"
 #include "bench/model_errors.h"
 #include "bench/model_pair.h"
+#include "bench/shared_errors.h"
 #include "bench/short_products.h"
 #include "bench/staged_model.h"
 #include "bench/stored_outputs.h"
@@ -22,6 +23,7 @@ static struct status attach(struct reference *r, struct bench *bench,
         r->kernel_rms = r->kernel_bound;
         return status_ok();
     }
+    r->kernel_draws = shared_error_count(&models[0]->tape, nodes[0], arena);
     return model_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, r->kernel_bound, taken[1],
                         arena);
 }

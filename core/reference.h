@@ -84,6 +84,9 @@ struct reference {
      * Both are absolute, per component, finite and not negative. */
     double *kernel_bound; /* or NULL */
     double *kernel_rms;   /* or NULL; set only together with `kernel_bound` */
+    /* Fewest elements of an intermediate value that is off by more than one rounding: the elements share its errors. 0
+     * without a model. */
+    size_t kernel_draws;
 
     /* The same two for a kernel whose intermediate results are tensors of `dtype`, rounded after every
      * step of the op's composition (sums still in the compute dtype), and what those steps are. `stage`

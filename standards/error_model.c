@@ -144,6 +144,15 @@ static double chance_to_flip(const struct error_interval *before, double spread,
     return distance > 16 * spread ? 0 : 0.5 * erfc(distance / (2 * spread) * 0.70710678118654752);
 }
 
+static void note_size(struct model_findings *out, size_t i, double size)
+{
+    if (size > out->largest) {
+        out->second = out->largest;
+        out->largest = size;
+        out->largest_index = i;
+    } else if (size > out->second) out->second = size;
+}
+
 static void measure_statistics(struct model_findings *out, struct error_statistics *statistics,
                                const struct model *model, size_t i, double got, double error,
                                const struct allowance *a)
@@ -165,10 +174,7 @@ static void measure_statistics(struct model_findings *out, struct error_statisti
     }
     error_statistics_add(statistics, want, z);
     model->z[i] = (float)z;
-    if (fabs(z) > out->largest) {
-        out->largest = fabs(z);
-        out->largest_index = i;
-    }
+    note_size(out, i, fabs(z));
 }
 
 /* Is an element within its interval only because of the reference's own bound? A certified bound
@@ -382,11 +388,8 @@ static enum measured measure_block(struct model_findings *out, struct error_stat
         return NOT_PLAIN;
     note_worst(out, model, &block, start, count);
     double largest = store_errors(model->z + start, block.z, count);
-    for (size_t i = 0; largest > out->largest && i < count; i++)
-        if (fabs(block.z[i]) == largest) {
-            out->largest = largest;
-            out->largest_index = start + i;
-        }
+    for (size_t i = 0; largest > out->second && i < count; i++)
+        if (fabs(block.z[i]) > out->second) note_size(out, start + i, fabs(block.z[i]));
     error_statistics_add_all(statistics, hi, block.z, count);
     return WITH_ERRORS;
 }
@@ -418,7 +421,10 @@ static void measure_all(struct model_findings *out, const struct model *model, s
     struct error_statistics statistics;
 
     error_statistics_open(&statistics, model->want->n, row_of(model->want));
-    *out = (struct model_findings){ .n = model->want->n, .worst.index = SIZE_MAX };
+    size_t draws = model->want->kernel_draws;
+    *out = (struct model_findings){ .n = model->want->n,
+                                    .worst.index = SIZE_MAX,
+                                    .draws = draws ? draws : SIZE_MAX };
     *uncertain_count = 0;
     bool by_blocks = has_blocks(model);
     for (size_t start = 0, end; start < out->n; start = end) {
@@ -435,6 +441,7 @@ static void measure_all(struct model_findings *out, const struct model *model, s
                                                                           end - start);
     }
     error_statistics_close(&out->statistics, &statistics);
+    if (model->dtype != model->compute) out->second = 0;
 }
 
 /* Rows, columns, tiles and lanes; complex elements are pairs along a last dimension. What the last rounding leaves of narrow

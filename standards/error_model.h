@@ -41,8 +41,10 @@ struct model_findings {
 
     /* Of the elements with a model that is not exact. */
     struct error_summary statistics;
+    size_t draws;   /* fewest errors that the elements may share; SIZE_MAX where nothing is known */
     double largest; /* of |z| */
     size_t largest_index;
+    double second; /* the next largest; 0 where the output is narrower than the arithmetic */
     struct line_findings lines;
 
     /* Outputs narrower than the arithmetic: elements that are not the rounded reference, and

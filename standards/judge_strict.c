@@ -19,21 +19,36 @@ static struct model_fallback fallback_of(const struct row *row)
                                     row_limit(row, LIMIT_MODEL_FALLBACK_SCALE) };
 }
 
-/* Fewer independent elements than this have no mean to speak of, and a wider limit on their rms. */
+/* Fewer independent elements than this have no mean to speak of. */
 enum { STATISTICS_NEED = 16 };
 
+static const double CHANCE = 18.42; /* x = ln 10^8 */
+
 /* By chance the rms of n normal errors is above sqrt(1 + 2 sqrt(x / n) + 2 x / n) with a probability of at most e^-x (Laurent
- * and Massart, 2000), x = ln 10^8 here. */
-static double rms_by_chance(double n)
+ * and Massart, 2000). */
+static double rms_by_chance(double n) { return sqrt(1 + 2 * sqrt(CHANCE / n) + 2 * CHANCE / n); }
+
+/* Independent errors behind the limits: those that a step of the kernel leaves, but 16 where there are 16 elements that differ. */
+static double errors_that_count(const struct model_findings *findings)
 {
-    static const double x = 18.42;
-    return sqrt(1 + 2 * sqrt(x / n) + 2 * x / n);
+    double n = findings->statistics.independent;
+    return n < STATISTICS_NEED ? n : fmax(fmin(n, (double)findings->draws), STATISTICS_NEED);
 }
 
-/* How much wider the limit on the rms is for few errors. */
-static double allowance_for_few(double n)
+/* The rms of many errors has its limit; fewer have as much more as chance gives them. */
+static double limit_of_rms(const struct row *row, const struct model_findings *findings)
 {
-    return n < STATISTICS_NEED ? rms_by_chance(n) / rms_by_chance(STATISTICS_NEED) : 1;
+    enum { MANY = 80 };
+    double n = errors_that_count(findings), limit = row_limit(row, LIMIT_MODEL_RMS);
+    return n > 0 && n < MANY ? limit * rms_by_chance(n) / rms_by_chance(MANY) : limit;
+}
+
+/* The mean of many errors has its limit, 1.5, say: two constants that are rounded. That of n may be 1 and what chance makes of
+ * errors of 1, which is above sqrt(2 x / n) with a probability of at most e^-x. */
+static double limit_of_bias(const struct row *row, const struct model_findings *findings)
+{
+    double n = errors_that_count(findings);
+    return row_limit(row, LIMIT_MODEL_BIAS) * fmax(1, (1 + sqrt(2 * CHANCE / n)) / 1.5);
 }
 
 /* The largest of n errors grows with n: as far as the limit is out for one, n normal errors have their limit at
@@ -123,19 +138,51 @@ static bool lines_hold(struct row *row, const struct line_findings *lines)
     return false;
 }
 
+/* The largest of n errors over the second largest, whose sizes fall off as an exponential's or faster: that their quotient is above q has
+ * a probability of at most gamma(q + 1) n^(1 - q), which is 10^-8 where this returns. */
+static double limit_of_quotient(double n)
+{
+    double low = 1, high = 40;
+    for (int k = 0; k < 40; k++) {
+        double q = (low + high) / 2;
+        if (log(tgamma(q + 1)) + (1 - q) * log(n) > -CHANCE) low = q;
+        else high = q;
+    }
+    return high;
+}
+
+/* One element that is off by what no other comes near. */
+static bool no_outlier(struct row *row, const struct model_findings *findings)
+{
+    double n = findings->statistics.independent, second = findings->second;
+    if (n < STATISTICS_NEED || !(second > 0) ||
+        findings->largest <= row_limit(row, LIMIT_MODEL_OUTLIER))
+        return true;
+    double quotient = findings->largest / second, most = limit_of_quotient(n);
+    bool holds = quotient <= most;
+    row_note(row, "model_outlier", quotient, most, holds);
+    if (!holds)
+        row_say(
+            row,
+            "Error model: element %zu is off by %.3g times what rounding is expected to make, and "
+            "no other by more than %.3g.\n",
+            findings->largest_index, findings->largest, second);
+    return holds;
+}
+
 static bool statistics_hold(struct row *row, const struct model_findings *findings)
 {
     const struct error_summary *statistics = &findings->statistics;
     bool holds = true;
     if (statistics->elements) {
         double n = statistics->independent;
-        holds &= statistic_holds(row, "model_rms", statistics->rms,
-                                 row_limit(row, LIMIT_MODEL_RMS) * allowance_for_few(n));
+        holds &= statistic_holds(row, "model_rms", statistics->rms, limit_of_rms(row, findings));
         if (n >= STATISTICS_NEED)
-            holds &= statistic_holds(row, "model_bias", statistics->bias,
-                                     row_limit(row, LIMIT_MODEL_BIAS));
+            holds &=
+                statistic_holds(row, "model_bias", statistics->bias, limit_of_bias(row, findings));
         holds &= scale_holds(row, statistics);
         holds &= lines_hold(row, &findings->lines);
+        holds &= no_outlier(row, findings);
     }
     return holds & statistic_holds(row, "model_largest", findings->largest,
                                    limit_of_largest(row, findings));
@@ -150,9 +197,8 @@ static bool is_explained(const struct row *row, const struct model_findings *fin
     if ((double)findings->flips < 0.2 * findings->expected_flips) return false;
     return findings->beyond == 0 && findings->largest <= limit_of_largest(row, findings) &&
            findings->lines.quotient <= row_limit(row, LIMIT_MODEL_LINE) &&
-           statistics->rms <=
-               row_limit(row, LIMIT_MODEL_RMS) * (n > 0 ? allowance_for_few(n) : 1) &&
-           (n < STATISTICS_NEED || statistics->bias <= row_limit(row, LIMIT_MODEL_BIAS));
+           statistics->rms <= limit_of_rms(row, findings) &&
+           (n < STATISTICS_NEED || statistics->bias <= limit_of_bias(row, findings));
 }
 
 /* Is every element within `STAGED_UNITS` units of the dtype at its value or at the tensor's rms, whichever is

@@ -59,6 +59,7 @@ enum limit {
     LIMIT_MODEL_RMS,       /* of the errors in units of their expected rms */
     LIMIT_MODEL_BIAS,      /* mean of the same, signed */
     LIMIT_MODEL_LARGEST,   /* largest of the same */
+    LIMIT_MODEL_OUTLIER,   /* that, from which on it is compared with the second largest */
     LIMIT_MODEL_FLIPS,     /* on elements that are not the rounded reference, over expected ones */
     LIMIT_MODEL_NATS,      /* by which scales of at most 1.5 fit worse than the best */
     LIMIT_MODEL_SIGNATURE, /* correlation of the errors with what a short format makes */

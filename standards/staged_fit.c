@@ -34,7 +34,7 @@ static void round_all(double *out, void *store, enum dtype dtype, const double *
 
 struct look {
     struct search *search;
-    size_t reproduced;
+    size_t reproduced, contradicted;
     double distance;
 };
 
@@ -51,29 +51,41 @@ static void count_reproduced(void *context, const double *values)
     const struct search *s = look->search;
     round_all(s->kernel, s->store, s->want->dtype, values, s->want->n);
     for (size_t i = 0; i < s->want->n; i++) {
-        if (is_same(s->got[i], s->rounded[i])) continue;
-        if (is_same(s->got[i], s->kernel[i])) look->reproduced++;
-        else look->distance += distance_in_units(s->want->dtype, s->got[i], s->kernel[i]);
+        bool differs = !is_same(s->got[i], s->rounded[i]);
+        if (is_same(s->got[i], s->kernel[i])) {
+            look->reproduced += differs;
+            continue;
+        }
+        look->contradicted += !differs;
+        look->distance += distance_in_units(s->want->dtype, s->got[i], s->kernel[i]);
     }
+}
+
+static double share_of(size_t differing, const struct look *look)
+{
+    size_t all = differing + look->contradicted;
+    return all ? (double)look->reproduced / (double)all : 0;
 }
 
 /* Compute a kernel; *better when it fits better than all before. */
 static struct status try_kernel(struct search *s, const struct staged_choice *choice, bool *better)
 {
-    struct look look = { s, 0, 0 };
+    struct look look = { s, 0, 0, 0 };
     bool can;
     *better = false;
     s->tried++;
     TRY(s->want->compute_staged(s->want, &can, choice, count_reproduced, &look));
     if (!can) return status_ok();
-    *better = !s->can || look.reproduced > s->best.reproduced ||
-              (look.reproduced == s->best.reproduced && look.distance < s->nearest);
+    double share = share_of(s->best.differing, &look);
+    *better = !s->can || share > s->best.share ||
+              (share == s->best.share && look.distance < s->nearest);
     s->can = true;
     if (!*better) return status_ok();
     s->best.reproduced = look.reproduced;
+    s->best.contradicted = look.contradicted;
+    s->best.share = share;
     s->nearest = look.distance;
     s->steps = s->want->staged_step_count;
-    s->best.share = s->best.differing ? (double)look.reproduced / (double)s->best.differing : 0;
     s->best.choice = *choice;
     return status_ok();
 }

@@ -20,9 +20,10 @@
 #include "core/reference.h"
 
 struct staged_fit {
-    size_t differing;  /* elements that are not the rounded reference */
-    size_t reproduced; /* those of them that the best kernel gives */
-    double share;      /* the quotient, 0 without any */
+    size_t differing;    /* elements that are not the rounded reference */
+    size_t reproduced;   /* those of them that the best kernel gives, */
+    size_t contradicted; /* and elements that are, where it gives another number */
+    double share;        /* reproduced over differing and contradicted, 0 without any */
     struct staged_choice choice;
 };
 

@@ -164,9 +164,9 @@ static void cubic_weights(struct tape *tape, struct node *t, struct node **w)
     w[3] = node_scale(tape, node_multiply(tape, r, tt), a);
     /* Kernels evaluate polynomials of the distance d, which cancel where a weight is small. For ((a d - 5 a) d + 8 a) d - 4 a
      * with d up to 2 the roundings of the steps, times what they are multiplied by later, are 1.5 d^2 + 2.25 d^2 +
-     * 4.5 d + 1.5 d + 3 = 30 units; the other polynomial has less. */
+     * 4.5 d + 1.5 d + 3 = 30 units; for ((a + 2) d - (a + 3)) d d + 1 with d up to 1 they are 1.25 d^3 and four times at most 1. */
     struct node *one = node_constant(tape, DT_NONE, 1, t->rank, t->shape);
-    for (int k = 0; k < 4; k++) w[k] = node_model_error(tape, w[k], one, 32);
+    for (int k = 0; k < 4; k++) w[k] = node_model_error(tape, w[k], one, k == 0 || k == 3 ? 32 : 6);
 }
 
 static struct node *bicubic(const struct sampler *sampler)

@@ -219,7 +219,8 @@ struct certified {
     double unit;
 };
 
-/* The errors of the operands added to a row's, and tidied. Those of exact ones are 0 and NULL. */
+/* The errors of the operands added to a row's, and tidied. Those of exact ones are 0 and NULL. With values errors meet at random, so
+ * that typically their products spread; with each other they may be all alike (of lines less their rounded mean). */
 VECTORIZED static void carry_row_errors(double *restrict error, const double *restrict value,
                                         const double *restrict column,
                                         const double *restrict column_error, double row,
@@ -229,7 +230,7 @@ VECTORIZED static void carry_row_errors(double *restrict error, const double *re
     for (size_t j = 0; j < n; j++) {
         double bound = error[j], magnitude = fabs(value[j]);
         if (row_error > 0) bound += spread * row_error * column[j];
-        if (column_error) bound += spread * (row + row_error) * stored[j];
+        if (column_error) bound += (spread * row + row_error) * stored[j];
         bound *= 1 + 0x1p-40;
         error[j] = magnitude < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;
     }

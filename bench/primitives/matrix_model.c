@@ -44,19 +44,44 @@ static double upper_at(const struct factored *m, size_t k, size_t j)
     return m->pivot ? m->factors[k * m->n + j] : m->factors[j * m->n + k];
 }
 
-/* E as `measure` has it. Its n roundings are of partial sums below (|L||U|)_ij that grow to it: n of them at
- * worst, one in the root mean square; twice more for the two solves. */
+/* E_ij at worst: n roundings of partial sums below (|L||U|)_ij that grow to it, twice more for the two solves. */
+static double worst_backward_error(const struct factored *m, size_t i, size_t j)
+{
+    double size = 0;
+    for (size_t k = 0; k <= i && k <= j; k++)
+        size += fabs(lower_at(m, i, k)) * fabs(upper_at(m, k, j));
+    return 3 * (double)(m->n + 1) * size;
+}
+
+/* Its square in the mean: products and partial sums are rounded, which is a third of the square of each. The sums are what
+ * elimination leaves of a_ij, or, by columns, what is taken from it; those that are larger count. Twice more for the solves. */
+static double typical_backward_error(const struct factored *m, size_t i, size_t j)
+{
+    double products = 0, taken = 0, left = 0, sum = 0;
+    size_t last = i < j ? i : j;
+    for (size_t k = 0; k <= last; k++) {
+        double product = lower_at(m, i, k) * upper_at(m, k, j);
+        products += product * product;
+        sum += product;
+        taken += sum * sum;
+    }
+    sum = 0;
+    for (size_t k = last + 1; k-- > 0;) {
+        sum += lower_at(m, i, k) * upper_at(m, k, j);
+        left += sum * sum;
+    }
+    return products + fmax(taken, left);
+}
+
+/* E as `measure` has it. */
 static void backward_error(double *out, const struct tape *tape, const struct factored *m)
 {
     size_t n = m->n;
-    double roundings = tape_is_typical(tape) ? 2 : 3 * (double)(n + 1);
+    double unit = tape->unit;
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) {
-            double size = 0;
-            for (size_t k = 0; k <= i && k <= j; k++)
-                size += fabs(lower_at(m, i, k)) * fabs(upper_at(m, k, j));
-            out[i * n + j] = measure(tape, roundings * tape->unit * size);
-        }
+        for (size_t j = 0; j < n; j++)
+            out[i * n + j] = tape_is_typical(tape) ? typical_backward_error(m, i, j) * unit * unit
+                                                   : worst_backward_error(m, i, j) * unit;
     for (size_t k = n; m->pivot && k-- > 0;) exchange_rows(out, n, k, m->pivot[k]);
     for (size_t i = 0; i < n * n; i++) out[i] += measure(tape, node_error(m->a, m->first + i));
 }

@@ -339,6 +339,40 @@ static double exponential(const struct tape *tape, double *error, double d, doub
     return y;
 }
 
+/* Frameworks stay in logarithms: exp(x + r), r = log(sum over i >= k of c_i exp(-y_i)) by cumulative logsumexp from the
+ * end, for positive and negative c apart (logcumsumexp_backward of PyTorch's FunctionsManual.cpp). Of r: the sum of the magnitudes
+ * that it is the logarithm of, times exp(y), and its absolute error. */
+struct logarithm {
+    double magnitude, error;
+};
+
+/* The next term: what r was off by counts by its share; log |c| - y, r at every step and the functions are rounded. */
+static void add_logarithm(const struct tape *tape, struct logarithm *r, double c, double y,
+                          double factor)
+{
+    double carried = factor * r->magnitude, all = fabs(c) + carried;
+    double unit = tape->unit * (tape_is_typical(tape) ? 0.6 : 1), share = function_cost(tape);
+    if (!(all > 0) || !isfinite(y)) {
+        r->magnitude = all;
+        return;
+    }
+    double log_c = c == 0 ? 0 : log(fabs(c)), of_c = fabs(c) / all;
+    double term = of_c * (unit * fabs(log_c - y) + tape->unit * share * fabs(log_c));
+    double step = unit * fabs(log(all) - y) + tape->unit * share;
+    r->error = tape_join(tape, carried / all * r->error, tape_join(tape, term, step));
+    r->magnitude = all;
+}
+
+/* What exp(x + r) is off by. */
+static double by_logarithms(const struct tape *tape, const struct logarithm *r, double x, double y,
+                            double share)
+{
+    if (!tape_is_model(tape) || !(r->magnitude > 0) || !isfinite(y)) return 0;
+    double unit = tape->unit * (tape_is_typical(tape) ? 0.6 : 1);
+    double rounding = unit * fabs(x + log(r->magnitude) - y);
+    return share * r->magnitude * expm1(tape_join(tape, r->error, rounding));
+}
+
 static void logsumexp_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct scan *scan = node->parameters;
@@ -350,6 +384,7 @@ static void logsumexp_backward(struct tape *tape, struct node *node, struct node
     bool certify = node_need_errors(tape, out);
     for (size_t line = 0; line < l->count && !tape_failed(tape); line++) {
         double total = 0, total_error = 0, factor_error, share_error, above = 0, above_error = 0;
+        struct logarithm logarithm = { 0, 0 };
         for (size_t k = l->extent; k-- > 0;) {
             size_t at = line_start(l, line) + k * l->step;
             double y = node->value[at], ey = certify ? node_error(node, at) : 0;
@@ -368,6 +403,9 @@ static void logsumexp_backward(struct tape *tape, struct node *node, struct node
             out->value[at] = tape_round(tape, share * total);
             double own =
                 tape_join(tape, share * total_error, share_error * (fabs(total) + total_error));
+            if (tape_is_model(tape))
+                add_logarithm(tape, &logarithm, cotangent->value[at], y, factor);
+            own = tape_join(tape, own, by_logarithms(tape, &logarithm, x->value[at], y, share));
             set_error(out, at,
                       tape_join(tape, own, tape->unit * fabs(out->value[at])) + tape->tiny);
             above = y;

@@ -99,8 +99,8 @@ static void silu_spreads(double *restrict spread, const double *restrict x,
     }
 }
 
-/* (1 + erf(x / sqrt 2)) / 2 + x phi(x): erf(t) is off by 2 erf(t), and by its slope times two roundings of t, which is x phi(x)
- * times these; then two roundings of the sum, phi by 2, half of x^2 by two roundings, x phi(x) by three, and y by one. */
+/* (1 + erf(x / sqrt 2)) / 2 + x phi(x): erf(t) is off by 2, not by 2 erf(t), as vectors have it from 1 - p(t) exp(-t^2)
+ * (Abramowitz and Stegun 7.1.26), and by its slope times two roundings of t, which is x phi(x) times these; then two roundings of the sum, phi by 2, half of x^2 by two roundings, x phi(x) by three, and y by one. */
 static void gelu_spreads(double *restrict spread, const double *restrict x,
                          const double *restrict y, size_t n)
 {
@@ -108,10 +108,10 @@ static void gelu_spreads(double *restrict spread, const double *restrict x,
     vector_exp(spread, spread, n);
     for (size_t i = 0; i < n; i++) {
         double part = spread[i] == 0 ? 0 : x[i] * 0x1.9884533d43651p-2 * spread[i];
-        double cdf = y[i] - part, erf = 2 * cdf - 1, power = x[i] * x[i] / 2;
+        double cdf = y[i] - part, power = x[i] * x[i] / 2;
         double of_part = 2. / 3 + 4 + 2. / 3 * power * power + 1;
-        spread[i] = sqrt(erf * erf + 2. / 3 * cdf * cdf + part * part * of_part + y[i] * y[i] / 3);
-        if (power > 1e300) spread[i] = fabs(erf) + cdf + fabs(y[i]);
+        spread[i] = sqrt(1 + 2. / 3 * cdf * cdf + part * part * of_part + y[i] * y[i] / 3);
+        if (power > 1e300) spread[i] = 1 + cdf + fabs(y[i]);
     }
 }
 

@@ -396,7 +396,8 @@ VECTORIZED static void bound_line(double *restrict error, const double *restrict
     const double relative = b->relative, absolute = b->absolute, shift = b->shift, m = b->m;
     const bool open = shift == INFINITY;
     for (size_t k = 0, at = 0; k < n; k++, at += step) {
-        double y = value[at], sum = relative + modelled_exponential(&model, x[at] - m);
+        double y = value[at], own = modelled_exponential(&model, x[at] - m);
+        double sum = model.typical ? sqrt(relative * relative + own * own) : relative + own;
         double bound = open && y == 0 ? 1 : (sum + shift) * y + absolute;
         error[at] = bound < 1 ? bound : 1; /* both lie between 0 and 1 */
     }
@@ -408,6 +409,7 @@ static void bound_some(void *context, size_t start, size_t count, void *room)
     const struct exponentials *l = w->l;
     const struct exponential_model model = exponential_model_of(w->tape);
     struct node *node = w->node;
+    const double roundings = (model.typical ? 1 : 3) * w->tape->unit;
     (void)room;
     for (size_t line = start; line < start + count; line++) {
         size_t first = line_element(&l->lines, line, 0);
@@ -415,7 +417,7 @@ static void bound_some(void *context, size_t start, size_t count, void *room)
         const struct softmax_bounds bounds = {
             .model = l->total ? &model : NULL,
             .m = largest(l, w->x, line),
-            .relative = l->total ? l->total[line] + 3 * w->tape->unit : node->relative,
+            .relative = l->total ? tape_join(w->tape, l->total[line], roundings) : node->relative,
             .absolute = node->absolute,
             .shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY,
         };
@@ -510,6 +512,14 @@ static double log_softmax_value(const struct tape *tape, double x, double m, dou
     return tape_round(tape, tape_round(tape, x - m) - log);
 }
 
+/* d = x - m, log(sum) = d - y by a function, and their difference. */
+static double typical_log_softmax(const struct tape *tape, double total, double d, double y)
+{
+    double function = logarithm_roundings(tape) / 4 * (d - y);
+    double roundings = sqrt((d * d + y * y) / 3 + function * function);
+    return hypot(total, tape->unit * roundings);
+}
+
 /* `d` is x - m; a kernel rounds it, and the logarithm is off by the sum's relative error. */
 static double log_softmax_bound(const struct tape *tape, const struct exponentials *l, size_t line,
                                 double d, double y)
@@ -519,7 +529,8 @@ static double log_softmax_bound(const struct tape *tape, const struct exponentia
     if (l->total) {
         double own = tape->unit * (fabs(d) + logarithm_roundings(tape) * fabs(d - y) + fabs(y)),
                staged = tape->stage * fabs(d);
-        if (tape_is_typical(tape)) return own / 4 + staged / 2 + l->total[line] + input;
+        if (tape_is_typical(tape))
+            return typical_log_softmax(tape, l->total[line], d, y) + staged / 2 + input;
         return own + staged + l->total[line] + input;
     }
     return (sum_error(l) + 4 * UNIT_ROUNDOFF) * fabs(y) + (double)l->lines.extent * 0x1p-1072 +

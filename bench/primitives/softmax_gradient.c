@@ -86,9 +86,11 @@ static double dot_line(double *bound, const struct tape *tape, const struct node
 /* Lines are summed side by side, as in bench/arithmetic/sum_spread.h; so many terms fit into a cache of their own. */
 enum { WIDTH = SUM_SPREAD_LINES, MOST_TERMS = 1 << 13, LEAST_LINES = 4 };
 
-/* Sums of products by TwoSum, of their magnitudes, and of the errors of the operands, in typical models of the squares. */
+/* Sums of products by TwoSum, of their magnitudes, and of the errors of the operands, in typical models of the squares.
+ * Typically the operands' errors are independent; besides, those of a line of softmax have that of its sum in common:
+ * then they make |sum a e|, which is kept for either operand. */
 struct product_sums {
-    double sum[WIDTH], low[WIDTH], size[WIDTH], operands[WIDTH];
+    double sum[WIDTH], low[WIDTH], size[WIDTH], operands[WIDTH], together[2][WIDTH];
 };
 
 static inline double finite_error(const struct node *x, const double *error, size_t at)
@@ -111,11 +113,13 @@ static inline __attribute__((always_inline)) void add_up(struct product_sums *re
         {
             size_t at = start[w] + k * l->step;
             double x = a->value[at], y = b->value[at], product = x * y;
-            double e = finite_error(a, ea, at);
-            e = e * fabs(y) + finite_error(b, eb, at) * (fabs(x) + e);
+            double first = finite_error(a, ea, at), second = finite_error(b, eb, at);
+            double e = first * fabs(y) + second * (fabs(x) + first);
             s->low[w] += two_sum(&s->sum[w], product);
             s->size[w] += fabs(product);
             s->operands[w] += typical ? e * e : e;
+            s->together[0][w] += first * y;
+            s->together[1][w] += second * x;
             term[w] = product;
         }
 }
@@ -158,8 +162,10 @@ static void model_lines(const struct tape *tape, struct node *node, double *term
         double bound = (operands + tape->unit * ((growth + 1) * s.size[w] + fabs(y))) *
                            (1 + 0x1p-20) +
                        (double)l->extent * tape->tiny;
-        if (typical && isfinite(s.sum[w]))
-            bound = sqrt(operands) + tape->unit * sqrt(spread[operands > 0][w]);
+        if (typical && isfinite(s.sum[w])) {
+            double shared = hypot(s.together[0][w], s.together[1][w]);
+            bound = sqrt(operands + shared * shared) + tape->unit * sqrt(spread[operands > 0][w]);
+        }
         node->value[line + w] = y;
         node->error[line + w] = tidy_bound(bound, y);
     }

@@ -2,6 +2,7 @@
  * behind it are longer ones. */
 #include "bench/primitives/softmax_model.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "bench/arithmetic/sum_spread.h"
@@ -44,10 +45,20 @@ bool exponential_lines_add(struct exponential_lines *lines, const double *e, con
     return lines->count == width;
 }
 
-/* Sums of the exponentials that are above 0, and of these weighted by their errors. */
+/* Sums of the exponentials that are above 0, and of their errors. Typically these are independent but for a quarter, what a
+ * function may be off by in the mean, and but for equal terms, whose errors are equal: those of a slot, by the bits of
+ * x - m, count as one. */
+enum { SLOT_BITS = 6, SLOTS = 1 << SLOT_BITS };
 struct weighted_sums {
-    double sum[WIDTH], weighted[WIDTH];
+    double sum[WIDTH], error[WIDTH], slot[WIDTH][SLOTS];
 };
+
+static inline size_t slot_of(double difference)
+{
+    uint64_t bits;
+    memcpy(&bits, &difference, sizeof bits);
+    return bits * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOT_BITS);
+}
 
 static inline __attribute__((always_inline)) void add_up(struct weighted_sums *restrict s,
                                                          const struct exponential_lines *lines,
@@ -55,15 +66,28 @@ static inline __attribute__((always_inline)) void add_up(struct weighted_sums *r
 {
     const double *restrict term = lines->term, *restrict difference = lines->difference;
     const struct exponential_model model = lines->model;
-    double sum[WIDTH] = { 0 }, weighted[WIDTH] = { 0 };
-    for (size_t k = 0; k < lines->extent; k++, term += width, difference += width)
+    double sum[WIDTH] = { 0 }, all[WIDTH] = { 0 }, error[WIDTH];
+    if (model.typical) memset(s->slot, 0, width * sizeof *s->slot);
+    for (size_t k = 0; k < lines->extent; k++, term += width, difference += width) {
         LANES_LOOP for (size_t w = 0; w < width; w++)
         {
             double e = term[w] > 0 ? term[w] : 0;
             sum[w] += e;
-            weighted[w] += e * modelled_exponential(&model, difference[w]);
+            error[w] = e * modelled_exponential(&model, difference[w]);
+            all[w] += error[w];
         }
-    LANES_LOOP for (size_t w = 0; w < width; w++) s->sum[w] = sum[w], s->weighted[w] = weighted[w];
+        for (size_t w = 0; model.typical && w < width; w++)
+            s->slot[w][slot_of(difference[w])] += error[w];
+    }
+    LANES_LOOP for (size_t w = 0; w < width; w++) s->sum[w] = sum[w], s->error[w] = all[w];
+}
+
+static double carried_error(const struct weighted_sums *s, size_t w, bool typical)
+{
+    double squares = s->error[w] * s->error[w] / 16;
+    if (!typical) return s->error[w];
+    for (size_t k = 0; k < SLOTS; k++) squares += s->slot[w][k] * s->slot[w][k];
+    return fmin(sqrt(squares), s->error[w]);
 }
 
 VECTORIZED static void add_up_lines(struct weighted_sums *s, const struct exponential_lines *lines)
@@ -90,8 +114,8 @@ void exponential_lines_total(double *total, struct exponential_lines *lines)
     if (width == 1) add_up(&s, lines, 1);
     else add_up_lines(&s, lines);
     for (size_t w = 0; w < lines->count; w++) {
-        exact[w] = !(s.sum[w] > 0) || (s.weighted[w] == 0 &&
-                                       sum_of_every_is_exact(lines->term + w, extent, width, bits));
+        exact[w] = !(s.sum[w] > 0) ||
+                   (s.error[w] == 0 && sum_of_every_is_exact(lines->term + w, extent, width, bits));
         own[w] = lines->growth;
         any = any || (!exact[w] && isfinite(s.sum[w]));
     }
@@ -100,7 +124,12 @@ void exponential_lines_total(double *total, struct exponential_lines *lines)
         for (size_t w = 0; w < lines->count; w++)
             if (isfinite(s.sum[w])) own[w] = sqrt(spread[w]) / s.sum[w];
     }
-    for (size_t w = 0; w < lines->count; w++)
-        total[w] = exact[w] ? 0 : s.weighted[w] / s.sum[w] + own[w] * lines->model.unit;
+    for (size_t w = 0; w < lines->count; w++) {
+        double terms = carried_error(&s, w, lines->model.typical) / s.sum[w];
+        double additions = own[w] * lines->model.unit;
+        total[w] = exact[w]               ? 0
+                   : lines->model.typical ? sqrt(terms * terms + additions * additions)
+                                          : terms + additions;
+    }
     lines->count = 0;
 }

@@ -15,13 +15,14 @@ struct exponential_model {
 };
 struct exponential_model exponential_model_of(const struct tape *tape);
 
-/* Relative error of exp(d) in a kernel: the rounding of d, and a library function; typically a quarter. A kernel
- * that rounds between its steps rounds d and the exponential. */
+/* Relative error of exp(d) in a kernel: the rounding of d, and a library function, typically a quarter; typically d is off
+ * by half of what it is off by at most. A kernel that rounds between its steps rounds d and the exponential. */
 static inline double modelled_exponential(const struct exponential_model *model, double d)
 {
     double size = fabs(d) < 110 ? fabs(d) : 110, staged = model->stage * (1 + size);
-    double error = model->unit * (model->own + size);
-    error = model->typical ? error / 4 + staged / 2 : error + staged;
+    double most = model->own + size, typical = sqrt(model->own * model->own / 4 + size * size) / 2;
+    double error = model->typical ? model->unit * typical + staged / 2
+                                  : model->unit * most + staged;
     return d == 0 ? 0 : error; /* exp(0) is 1 everywhere */
 }
 
@@ -45,7 +46,7 @@ bool exponential_lines_add(struct exponential_lines *lines, const double *e, con
                            size_t stride, double m);
 
 /* Relative errors of a kernel's sums over the lines that were added: the roundings of the sum, and the weighted mean of
- * its exponentials' errors. The lines are gone then. */
+ * its exponentials' errors; typically the root of the sum of their squares. The lines are gone then. */
 void exponential_lines_total(double *total, struct exponential_lines *lines);
 
 #endif

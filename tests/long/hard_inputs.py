@@ -23,7 +23,10 @@ def main():
         for one in record.get("grad_output", []):
             cotangents[one["output_index"]] = reading(one["file"]).to(getattr(torch, one["dtype"][6:]))
         everywhere = len(outputs) == len(record["output"])
-        results = [shaped(o, getattr(torch, (o["dtype"] or "torch." + o["file_dtype"])[6:])) for o in outputs]
+        names = [(o["dtype"] or "torch." + o["file_dtype"])[6:] for o in outputs]
+        if not all(hasattr(torch, name) for name in names):
+            continue  # the 8-bit floats are newer than Debian's PyTorch
+        results = [shaped(o, getattr(torch, name)) for o, name in zip(outputs, names)]
         arguments = list(tensors(call.args)) + list(tensors(list(call.kwargs.values())))
         tracked = {id(arguments[g["tensor_index"]]) for g in record.get("grad_input", [])}
         gradients = [reading(g["file"]) for g in record.get("grad_input", [])]

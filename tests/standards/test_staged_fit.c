@@ -111,6 +111,18 @@ START_TEST(faults_are_not_found)
 }
 END_TEST
 
+/* A kernel would round so everywhere: one that does in every other element has done something else. */
+START_TEST(elements_that_agree_with_the_reference_count)
+{
+    draw(0);
+    for (size_t i = 0; i < N; i += 2) got[i] = to_bfloat16(want[i]);
+    struct staged_fit fit = find(0.9);
+    ck_assert_uint_gt(fit.contradicted, N / 20);
+    ck_assert_double_gt((double)fit.reproduced, 0.9 * (double)fit.differing);
+    ck_assert_double_lt(fit.share, 0.55);
+}
+END_TEST
+
 /* NaN where a number belongs is no rounding. */
 START_TEST(a_wrong_kind_is_not_found)
 {
@@ -138,6 +150,7 @@ int main(void)
     TCase *tests = tcase_create("fit");
     tcase_add_test(tests, the_kernel_is_found);
     tcase_add_test(tests, faults_are_not_found);
+    tcase_add_test(tests, elements_that_agree_with_the_reference_count);
     tcase_add_test(tests, a_wrong_kind_is_not_found);
     tcase_add_test(tests, a_right_result_says_nothing);
     suite_add_tcase(suite, tests);

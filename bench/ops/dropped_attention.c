@@ -232,6 +232,7 @@ static struct sums sums_of_result(struct tape *tape, const struct dropped_attent
         .largest = node_multiply(tape, node_extremum(tape, w, OVER_COLUMNS, true, 1),
                                  node_extremum(tape, size, OVER_ROWS, true, 1)),
     };
+    if (a->shift) sums.mean = node_add(tape, sums.mean, node_to_real(tape, a->shift));
     if (!tape_failed(tape))
         sums.terms = node_broadcast(tape, count_weights(tape, a), 4, sums.mean->shape);
     return sums;
@@ -438,6 +439,10 @@ static const struct bench_property *gradient_of(struct call *call, struct node *
     struct tape *tape = call->tape;
     const struct dropped_attention *a = call->results.gradient_context;
     int which = 0;
+    if (!call_require(call, a->leaves[0] || a->leaves[1] || a->leaves[2],
+                      "gradients through the dropout of a whole multi-head attention are not "
+                      "followed here: record the step with dropout 0"))
+        return NULL;
     while (which < 3 && a->leaves[which] != call->arguments.leaves[leaf].node) which++;
     cotangent = which < 3 ? laid_back(tape, a, cotangent) : NULL;
     if (!cotangent || tape_failed(tape)) return NULL;
@@ -482,4 +487,29 @@ void call_return_dropped_attention(struct call *call, const struct dropped_atten
     call_return_random(call, native, a->dtype, rank, shape, property);
     call->results.gradient_property = gradient_of;
     call->results.gradient_context = kept;
+}
+
+void call_return_dropped_weights(struct call *call, const struct dropped_attention *attention,
+                                 bool averaged, struct node *native, int rank, const int64_t *shape)
+{
+    struct tape *tape = call->tape;
+    const struct bench_property *property = NULL;
+    if (tape_is_reference(tape) && !tape_failed(tape)) {
+        const struct dropped_attention *a = attention;
+        struct dropped_attention plain = *a;
+        struct node *w = four(tape, a, a->weights, a->heads, a->rows, a->columns), *most = w;
+        double share = averaged ? 1 / (double)a->heads : 1;
+        w = node_scale(tape, w, share);
+        struct sums sums = { .mean = w, .squares = squared(tape, w), .size = w };
+        if (averaged) {
+            sums.mean = sums.size = node_sum(tape, w, 2, true);
+            sums.squares = node_sum(tape, sums.squares, 2, true);
+            most = node_extremum(tape, most, 2, true, 1);
+        }
+        sums.largest = node_scale(tape, most, share);
+        plain.arrange = NULL;
+        property = tape_failed(tape) ? NULL : property_of(tape, law_of(tape, &plain, &sums));
+    }
+    if (!tape_failed(tape))
+        call_return_random(call, native, attention->dtype, rank, shape, property);
 }

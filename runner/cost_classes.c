@@ -2,7 +2,9 @@
  * elements, float32 and bfloat16, least of three runs, then scaled as a whole to seconds of one core of an x86-64
  * server with AVX2 (tests/perf/bench_cost.c, November 2026).
  * Matrix functions of 16x16 to 100x100 (float32 and complex64): most of their time goes to balls, which have a budget.
- * The rows of boxes and of the families npu, npu_... are taken from the PyTorch operators that compute alike, not measured.
+ * Those of Fourier transforms, special functions, recurrent layers and the families npu, npu_... by bench_cost: transforms of 64 to 16,000
+ * points, functions of 1,000 and 20,000 elements, layers of 8 to 64 steps, operators of 16,000 to 1,000,000 elements. The rows of boxes,
+ * npu_suppression, npu_regions, npu_sampling, npu_choices and npu_indexer are taken from the PyTorch operators that compute alike.
  * Within a class calls differ by a factor of two to three, with the data they get as well as by the row: what matters
  * is the sum over hundreds of calls, and the scale, which is calibrated (cluster/calibration.h). */
 #include "runner/cost_classes.h"
@@ -18,6 +20,7 @@ static const struct cost_class classes[] = {
     { "arithmetic",   "atan2|hypot|logaddexp|logaddexp2|xlogy",                                14.5,    40,      0,  WORK_NONE,              0 },
     { "arithmetic",   NULL,                                                                    10.5,  17.5,      0,  WORK_NONE,              0 },
     { "elementwise",  "erfinv|polygamma|mvlgamma",                                             1500,  3350,      0,  WORK_NONE,              0 },
+    { "elementwise",  "i0|special.i0|special.modified_bessel_i0|special.i1|special.modified_bessel_i1",  6000,  6000,      0,  WORK_NONE,              0 },
     { "elementwise",  "lgamma|digamma",                                                        12.5,    35,      0,  WORK_NONE,              0 },
     { "elementwise",  NULL,                                                                       3,    15,      0,  WORK_NONE,              0 },
     { "matmul",       "addmm|addmv|addbmm|baddbmm",                                              10,    25,  12500,  WORK_ADDED_INNER,     0.3 },
@@ -33,9 +36,9 @@ static const struct cost_class classes[] = {
     { "random",       "dropout|dropout1d|feature_dropout|alpha_dropout|feature_alpha_dropout",  1.5,     4,      0,  WORK_DROPS,           155 },
     { "random",       NULL,                                                                      80,    80,      0,  WORK_NONE,              0 },
     { "npu_quantization", NULL,                                                                  15,    40,      0,  WORK_NONE,              0 },
-    { "npu_quant_products", NULL,                                                                15,    40,      0,  WORK_NONE,              0 },
-    { "npu_microscaling",   NULL,                                                                15,    40,      0,  WORK_NONE,              0 },
-    { "npu_microscaled",    NULL,                                                                15,    40,      0,  WORK_NONE,              0 },
+    { "npu_quant_products", NULL,                                                                40,    40,      0,  WORK_NONE,              0 },
+    { "npu_microscaling",   NULL,                                                                45,   125,      0,  WORK_NONE,              0 },
+    { "npu_microscaled",    NULL,                                                                45,   125,      0,  WORK_NONE,              0 },
     { "boxes",        NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
     { "npu_boxes",    NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
     { "npu_suppression", NULL,                                                                 1000,  1000,      0,  WORK_NONE,              0 },
@@ -43,21 +46,22 @@ static const struct cost_class classes[] = {
     { "deformable",   NULL,                                                                     100,   100,  25000,  WORK_TAPS,            0.6 },
     { "npu_sampling",    NULL,                                                                     150,    40,      0,  WORK_NONE,              0 },
     { "npu_choices",  NULL,                                                                      80,    80,      0,  WORK_NONE,              0 },
-    { "npu_attention", NULL,                                                                     10,    20,      0,  WORK_SCORES,          175 },
+    { "npu_attention", NULL,                                                                    150,    20,      0,  WORK_SCORES,          175 },
     { "npu_attention_parts", NULL,                                                               10,    20,      0,  WORK_SCORES,          175 },
     { "npu_cached_attention", "atb.npu_paged_cache_load",                                           3,     4,      0,  WORK_NONE,              0 },
     { "npu_cached_attention", NULL,                                                              10,    20,      0,  WORK_SCORES,          175 },
     { "npu_listed_attention", NULL,                                                              10,    20,      0,  WORK_SCORES,          175 },
     { "npu_indexer",  NULL,                                                                    1000,  1000,      0,  WORK_NONE,              0 },
-    { "npu_recurrent",NULL,                                                                      350,   400,      0,  WORK_STEPS,           1.5 },
+    { "npu_recurrent",NULL,                                                                     7000,  4000,      0,  WORK_STEPS,           1.5 },
     { "npu_products", NULL,                                                                      10,    25,  12500,  WORK_INNER,           0.3 },
-    { "npu_moe",      NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
-    { "npu_streams",  NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
+    { "npu_moe",      NULL,                                                                      60,   100,      0,  WORK_NONE,              0 },
+    { "npu_streams",  "npu_mhc_pre",                                                         50,   250,      0,  WORK_NONE,              0 },
+    { "npu_streams",  NULL,                                                                      15,   100,      0,  WORK_NONE,              0 },
     { "npu",          "npu_linear_backward|matmul_backward",                                     10,    25,  12500,  WORK_INNER,           0.3 },
-    { "npu",          NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
+    { "npu",          NULL,                                                                      15,   120,      0,  WORK_NONE,              0 },
     { "npu_layout",   NULL,                                                                       3,     4,      0,  WORK_NONE,              0 },
-    { "npu_gated",    NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
-    { "npu_norm",     NULL,                                                                      18,    50,      0,  WORK_NONE,              0 },
+    { "npu_gated",    NULL,                                                                      15,    60,      0,  WORK_NONE,              0 },
+    { "npu_norm",     NULL,                                                                      18,    80,      0,  WORK_NONE,              0 },
     { "npu_loss",     NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
     { "activation",   "relu|leaky_relu|prelu|threshold|hardtanh|relu6",                         9.5,    10,      0,  WORK_NONE,              0 },
     { "activation",   "gelu|elu|celu|selu",                                                      10,    29,      0,  WORK_NONE,              0 },
@@ -95,8 +99,12 @@ static const struct cost_class classes[] = {
     { "factorization",NULL,                                                                    2500,  2500,      0,  WORK_CUBE,             20 },
     { "packed_factors","eig",                                                                 15000, 15000,      0,  WORK_CUBE,            100 },
     { "packed_factors",NULL,                                                                   3000,  3000,      0,  WORK_CUBE,             30 },
-    { "special",      "special.erfcx|special.ndtri|special.log_ndtr|special.i0e|special.i1e|special.zeta",   15000, 15000,      0,  WORK_NONE,              0 },
-    { "special",      "special.bessel_j0|special.bessel_j1|special.bessel_y0|special.bessel_y1|special.airy_ai|special.modified_bessel_k0|special.modified_bessel_k1|special.scaled_modified_bessel_k0|special.scaled_modified_bessel_k1",      30000, 30000,      0,  WORK_NONE,              0 },
+    { "special",      "special.erfcx",                                                   15000, 15000,      0,  WORK_NONE,              0 },
+    { "special",      "special.zeta",                                                    34000, 34000,      0,  WORK_NONE,              0 },
+    { "special",      "special.i0e|special.i1e",                                          7000,  7000,      0,  WORK_NONE,              0 },
+    { "special",      "special.ndtri|special.log_ndtr",                                   4000,  4000,      0,  WORK_NONE,              0 },
+    { "special",      "special.bessel_j0|special.bessel_j1|special.airy_ai",              3000,  3000,      0,  WORK_NONE,              0 },
+    { "special",      "special.bessel_y0|special.bessel_y1|special.modified_bessel_k0|special.modified_bessel_k1|special.scaled_modified_bessel_k0|special.scaled_modified_bessel_k1", 35000, 35000,      0,  WORK_NONE,              0 },
     { "special",      NULL,                                                                      50,    50,      0,  WORK_NONE,              0 },
     { "distance",     "cdist|pdist",                                                             10,    20,      0,  WORK_PAIRS,            75 },
     { "distance",     NULL,                                                                      24,    24,      0,  WORK_NONE,              0 },
@@ -121,8 +129,8 @@ static const struct cost_class classes[] = {
     { "histogram",    NULL,                                                                    12.5,  12.5,      0,  WORK_NONE,              0 },
     { "fractional",   NULL,                                                                    17.5,  22.5,      0,  WORK_NONE,              0 },
     { "fourier",      "fft.fftshift|fft.ifftshift|fft.fftfreq|fft.rfftfreq",                      4,     8,      0,  WORK_NONE,              0 },
-    { "fourier",      NULL,                                                                    1300,  1400,      0,  WORK_NONE,              0 },
-    { "recurrent",    NULL,                                                                      350,   400,      0,  WORK_STEPS,           1.5 },
+    { "fourier",      NULL,                                                                     650,   700,      0,  WORK_NONE,              0 },
+    { "recurrent",    NULL,                                                                     7000,  4000,      0,  WORK_STEPS,           1.5 },
     { "sampling",     NULL,                                                                     100,   100,      0,  WORK_NONE,              0 },
 };
 /* clang-format on */

@@ -300,21 +300,91 @@ static struct node *masked_scores(struct call *call, struct node *scores, const 
                         flat);
 }
 
-static void return_weights(struct call *call, struct node *weights, const struct heads *heads,
-                           bool batched)
+/* As the call returns them: averaged over heads when it says so. */
+static struct node *shown_weights(struct call *call, struct node *weights,
+                                  const struct heads *heads, bool batched)
 {
     struct tape *tape = call->tape;
+    int64_t shape[4] = { heads->batch, heads->count, heads->target, weights->shape[2] };
+    weights = node_reshape(tape, weights, 4, shape);
+    if (call_bool(call, "average_attn_weights")) weights = node_mean(tape, weights, 2, false);
+    if (!batched) weights = node_reshape(tape, weights, weights->rank - 1, weights->shape + 1);
+    return node_with_dtype(tape, weights, call_tensor(call, "query")->dtype);
+}
+
+/* out (target * batch rows of heads) through the last projection. */
+static struct node *projected_out(struct call *call, struct node *weights, struct node *v,
+                                  const struct heads *heads, int64_t e, bool batched)
+{
+    struct tape *tape = call->tape;
+    int64_t joined[3] = { heads->target, heads->batch, e };
+    struct node *out = node_transpose(tape, node_matmul(tape, weights, false, v, false), 0, 1);
+    out = compose_linear(tape, node_reshape(tape, out, 3, joined),
+                         call_tensor(call, "out_proj_weight"),
+                         call_optional_tensor(call, "out_proj_bias"));
+    if (batched || tape_failed(tape)) return out;
+    return node_reshape(tape, out, 2, (int64_t[]){ heads->target, out->shape[2] });
+}
+
+/* (batch, 1, target, e) as (target, batch, e). */
+static struct node *target_first(struct tape *tape, struct node *x, const char *layout)
+{
+    (void)layout;
+    return node_transpose(tape, x, 0, 2);
+}
+
+/* With dropout each element is a sum over the source positions of all heads: their values, projected, are one long list. */
+static void return_dropped_heads(struct call *call, struct node *scores, struct node *weights,
+                                 struct node *v, const struct heads *heads, int64_t e, bool batched)
+{
+    struct tape *tape = call->tape;
+    int64_t source = weights->shape[2],
+            by_head[4] = { heads->batch, heads->count, heads->target, source },
+            values[4] = { heads->batch, heads->count, source, heads->width };
+    struct node *projection = call_tensor(call, "out_proj_weight");
+    double p = call_real(call, "dropout_p");
+    if (!call_require(call, projection->rank == 2 && projection->shape[1] == e && p < 1,
+                      "out_proj_weight does not fit, or all is dropped"))
+        return;
+    int64_t slices[3] = { heads->count, heads->width, projection->shape[0] };
+    struct node *w = node_transpose(tape, node_reshape(tape, weights, 4, by_head), 1, 2),
+                *parts = node_reshape(tape, node_transpose(tape, projection, 0, 1), 3, slices);
+    struct dropped_attention a = {
+        .p = p,
+        .batches = heads->batch,
+        .heads = 1,
+        .key_heads = 1,
+        .rows = heads->target,
+        .columns = heads->count * source,
+        .width = heads->width,
+        .value_width = projection->shape[0],
+        .weights = w,
+        .scores = scores,
+        .q = weights,
+        .k = weights,
+        .v = compose_matmul(tape, node_reshape(tape, v, 4, values), parts),
+        .shift = call_optional_tensor(call, "out_proj_bias"),
+        .arrange = target_first,
+        .dtype = call_tensor(call, "query")->dtype,
+    };
+    if (tape_failed(tape)) return;
+    bool native = !tape_is_reference(tape);
+    struct node *dropped = native ? dropped_weights(call, weights, p) : weights;
+    struct node *out =
+        node_with_dtype(tape, projected_out(call, dropped, v, heads, e, batched), a.dtype);
+    if (tape_failed(tape)) return;
+    call_return_dropped_attention(call, &a, native ? out : NULL, out->rank, out->shape);
     if (!call_bool(call, "need_weights")) {
         call_return_none(call);
         return;
     }
-    int64_t shape[4] = { heads->batch, heads->count, heads->target, weights->shape[2] };
-    enum dtype dtype = call_tensor(call, "query")->dtype;
-    weights = node_reshape(tape, weights, 4, shape);
-    bool average = call_bool(call, "average_attn_weights");
-    if (average) weights = node_mean(tape, weights, 2, false);
-    if (!batched) weights = node_reshape(tape, weights, weights->rank - 1, weights->shape + 1);
-    call_return_typed(call, weights, dtype);
+    struct node *shown = shown_weights(call, dropped, heads, batched);
+    a.heads = a.key_heads = heads->count;
+    a.columns = source;
+    a.weights = weights;
+    if (!tape_failed(tape))
+        call_return_dropped_weights(call, &a, call_bool(call, "average_attn_weights"),
+                                    native ? shown : NULL, shown->rank, shown->shape);
 }
 
 static void multi_head_attention_forward(struct call *call)
@@ -322,10 +392,6 @@ static void multi_head_attention_forward(struct call *call)
     struct tape *tape = call->tape;
     struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
                 *v = call_tensor(call, "value");
-    if (!call_require(call, call_real(call, "dropout_p") == 0 || !call_bool(call, "training"),
-                      "dropout between the two products of multi_head_attention_forward has no law "
-                      "that is followed here: record the step with dropout 0"))
-        return;
     if (!call_require(call, call_is_none(call, "static_k") && call_is_none(call, "static_v"),
                       "static keys and values are not in the catalogue"))
         return;
@@ -353,14 +419,15 @@ static void multi_head_attention_forward(struct call *call)
     struct node *scores = node_matmul(tape, q, false, k, true);
     scores = masked_scores(call, scores, &heads, (int64_t)bias + (int64_t)zero);
     struct node *weights = node_softmax(tape, scores, 2);
-    struct node *out = node_transpose(tape, node_matmul(tape, weights, false, v, false), 0, 1);
-    int64_t joined[3] = { heads.target, heads.batch, e };
-    out = compose_linear(tape, node_reshape(tape, out, 3, joined),
-                         call_tensor(call, "out_proj_weight"),
-                         call_optional_tensor(call, "out_proj_bias"));
-    if (!batched) out = node_reshape(tape, out, 2, (int64_t[]){ heads.target, out->shape[2] });
-    call_return_typed(call, out, dtype);
-    return_weights(call, weights, &heads, batched);
+    if (tape_failed(tape)) return;
+    if (call_bool(call, "training") && call_real(call, "dropout_p") > 0) {
+        return_dropped_heads(call, scores, weights, v, &heads, e, batched);
+        return;
+    }
+    call_return_typed(call, projected_out(call, weights, v, &heads, e, batched), dtype);
+    if (call_bool(call, "need_weights"))
+        call_return_typed(call, shown_weights(call, weights, &heads, batched), dtype);
+    else call_return_none(call);
 }
 
 /* clang-format off */

@@ -1,4 +1,4 @@
-/* Attention whose weights are dropped: the law of its elements, computed coefficient by coefficient. */
+/* Attention whose weights are dropped: the law of its elements, whose sums over coefficients are products of matrices. */
 #include "bench/ops/dropped_attention.h"
 
 #include <math.h>
@@ -7,17 +7,23 @@
 
 #include "bench/arithmetic/independence.h"
 #include "bench/ops/properties.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/compose.h"
+#include "bench/primitives/extremum.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/selection.h"
+#include "bench/primitives/unary.h"
+#include "bench/primitives/view.h"
 
 /* ---- laws of elements --------------------------------------------------------------------------------------- */
 
 /* For each element the sum of its coefficients, of their squares and magnitudes, the largest magnitude, and how many are not 0
- * (0: not counted). */
+ * (NULL: not counted). */
 struct law {
-    double *mean, *squares, *size, *largest, *terms;
+    const double *mean, *squares, *size, *largest, *terms; /* largest: no less than that */
     double p, relative; /* a device's roundings, by the sum of magnitudes */
     size_t n;
     enum dtype dtype;
@@ -27,19 +33,9 @@ struct law {
 /* What the rows of a result, `width` neighbouring elements each, project to along `direction`. What belongs to a row is
  * repeated for each of its elements, so that it can be laid out as those are. */
 struct rows {
-    double *direction, *squares, *fourths;
+    const double *direction, *squares, *fourths;
     size_t width;
 };
-
-static void add_coefficient(struct law *law, size_t i, double c)
-{
-    double size = fabs(c);
-    law->mean[i] += c;
-    law->squares[i] += c * c;
-    law->size[i] += size;
-    law->terms[i] += size > 0;
-    if (size > law->largest[i]) law->largest[i] = size;
-}
 
 /* log of 2 / 1e-10 */
 #define LOG_TWO_OVER_CHANCE 23.72
@@ -57,7 +53,8 @@ static double room_of(const struct law *law, size_t i)
     double odds = law->p / (1 - law->p), above = fmax(1, odds);
     double chance = LOG_TWO_OVER_CHANCE + log((double)law->n);
     double term = above * law->largest[i] * chance / 3;
-    double variance = 2 * chance * odds * law->squares[i];
+    double squares = fmax(law->squares[i], 0) + 1e-12 * law->size[i] * law->size[i];
+    double variance = 2 * chance * odds * squares;
     double likely = fmin(term + sqrt(term * term + variance), sqrt(wildness(law->p) * variance));
     return fmin(likely, above * law->size[i]) + law->relative * law->size[i] / (1 - law->p) +
            dtype_ulp(law->dtype, law->mean[i]);
@@ -68,7 +65,7 @@ static bool elements_hold(const struct law *law, const double *x, char *reason, 
     for (size_t i = 0; i < law->n; i++) {
         if (!isfinite(law->mean[i])) continue; /* a row of which all is masked */
         double room = room_of(law, i);
-        if (x[i] == 0 && fabs(law->mean[i]) > dtype_info(DT_F16)->largest * 0x1p-30 &&
+        if (law->terms && x[i] == 0 && fabs(law->mean[i]) > dtype_info(DT_F16)->largest * 0x1p-30 &&
             -law->terms[i] * log(law->p) > LOG_TWO_OVER_CHANCE + log((double)law->n)) {
             (void)snprintf(reason, bytes,
                            "element %zu is 0, which is not to be expected of %g weights", i,
@@ -163,26 +160,159 @@ static bool law_holds(const struct bench_property *property, const struct tensor
     return holds;
 }
 
-/* ---- coefficients ---------------------------------------------------------------------------------------------- */
+/* ---- sums over coefficients --------------------------------------------------------------------------------------- */
 
-static struct law *law_new(struct tape *tape, const struct dropped_attention *a, size_t n)
+/* Sums of a law as nodes (batches, heads, rows, width); `terms` may be NULL. */
+struct sums {
+    struct node *mean, *squares, *size, *largest, *terms;
+};
+
+static struct node *squared(struct tape *tape, struct node *x) { return node_multiply(tape, x, x); }
+
+static struct node *magnitude(struct tape *tape, struct node *x)
 {
-    struct law *law = tape_allocate(tape, 1, sizeof *law);
-    double *room = tape_allocate(tape, 5 * n + 1, sizeof *room);
-    if (tape_failed(tape)) return NULL;
-    memset(room, 0, 5 * n * sizeof *room);
-    *law = (struct law){ room, room + n, room + 2 * n, room + 3 * n, room + 4 * n, a->p,
-                         0,    n,        a->dtype,     NULL };
-    const double *score = node_values(tape, a->scores);
-    double largest = 0;
-    for (size_t i = 0; i < a->scores->n; i++)
-        if (isfinite(score[i])) largest = fmax(largest, fabs(score[i]));
-    double half = a->dtype == DT_F16 || a->dtype == DT_BF16 ? dtype_ulp(a->dtype, 1) / 2 : 0,
-           unit = a->dtype == DT_F64 ? 0x1p-53 : 0x1p-24;
-    law->relative = ((double)(a->columns + a->rows + a->width) + 16 + 4 * largest) * unit +
-                    half * (4 + 2 * largest);
-    return law;
+    return node_apply(tape, "abs", x);
 }
+
+static struct node *turned(struct tape *tape, struct node *x)
+{
+    return node_transpose(tape, x, 2, 3);
+}
+
+enum { OVER_HEADS = 4, OVER_ROWS = 4, OVER_COLUMNS = 8 }; /* dimensions as masks */
+
+/* As four dimensions, heads of keys as often as queries have them. References of single precision do: these are widths. */
+static struct node *four(struct tape *tape, const struct dropped_attention *a, struct node *x,
+                         int64_t heads, int64_t rows, int64_t width)
+{
+    int64_t shape[4] = { a->batches, a->heads, rows, width },
+            grouped[5] = { a->batches, heads, 1, rows, width };
+    x = node_with_dtype(tape, node_to_real(tape, x), DT_F32);
+    if (heads == a->heads) return node_reshape(tape, x, 4, shape);
+    x = node_reshape(tape, x, 5, grouped);
+    grouped[2] = a->heads / heads;
+    return node_reshape(tape, node_broadcast(tape, x, 5, grouped), 4, shape);
+}
+
+/* Sums for the heads of keys, of those for the heads of queries. */
+static struct node *by_key_heads(struct tape *tape, const struct dropped_attention *a,
+                                 struct node *x, bool largest)
+{
+    int64_t grouped[5] = { a->batches, a->key_heads, a->heads / a->key_heads, x->shape[2],
+                           x->shape[3] };
+    if (a->heads == a->key_heads || tape_failed(tape)) return x;
+    x = node_reshape(tape, x, 5, grouped);
+    return largest ? node_extremum(tape, x, OVER_HEADS, false, 1)
+                   : node_sum(tape, x, OVER_HEADS, false);
+}
+
+/* How many weights of each row are not 0, (batches, heads, rows, 1). */
+static struct node *count_weights(struct tape *tape, const struct dropped_attention *a)
+{
+    struct node *y =
+        node_new_real(tape, DT_F32, 4, (int64_t[]){ a->batches, a->heads, a->rows, 1 });
+    const double *w = node_values(tape, a->weights);
+    for (size_t i = 0; !tape_failed(tape) && i < y->n; i++) {
+        y->value[i] = 0;
+        for (int64_t j = 0; j < a->columns; j++) y->value[i] += w[(int64_t)i * a->columns + j] > 0;
+    }
+    return y;
+}
+
+/* c_e = w_ij v_jc */
+static struct sums sums_of_result(struct tape *tape, const struct dropped_attention *a)
+{
+    struct node *w = four(tape, a, a->weights, a->heads, a->rows, a->columns),
+                *v = four(tape, a, a->v, a->key_heads, a->columns, a->value_width),
+                *size = magnitude(tape, v);
+    struct sums sums = {
+        .mean = compose_matmul(tape, w, v),
+        .squares = compose_matmul(tape, squared(tape, w), squared(tape, v)),
+        .size = compose_matmul(tape, w, size),
+        .largest = node_multiply(tape, node_extremum(tape, w, OVER_COLUMNS, true, 1),
+                                 node_extremum(tape, size, OVER_ROWS, true, 1)),
+    };
+    if (a->shift) sums.mean = node_add(tape, sums.mean, node_to_real(tape, a->shift));
+    if (!tape_failed(tape))
+        sums.terms = node_broadcast(tape, count_weights(tape, a), 4, sums.mean->shape);
+    return sums;
+}
+
+/* c_e = a_ij (k_jc - sum_l w_il k_lc) */
+static struct sums sums_of_query(struct tape *tape, struct node *w, struct node *a, struct node *k)
+{
+    struct node *centre = compose_matmul(tape, w, k), *a2 = squared(tape, a),
+                *all = node_sum(tape, a, OVER_COLUMNS, true),
+                *all2 = node_sum(tape, a2, OVER_COLUMNS, true), *sizes = magnitude(tape, a),
+                *far = magnitude(tape, centre), *k_size = magnitude(tape, k);
+    struct node *cross =
+        node_multiply(tape, node_scale(tape, centre, 2), compose_matmul(tape, a2, k));
+    return (struct sums){
+        .mean = node_subtract(tape, compose_matmul(tape, a, k), node_multiply(tape, centre, all)),
+        .squares = node_add(tape,
+                            node_subtract(tape, compose_matmul(tape, a2, squared(tape, k)), cross),
+                            node_multiply(tape, squared(tape, centre), all2)),
+        .size = node_add(tape, compose_matmul(tape, sizes, k_size),
+                         node_multiply(tape, far, node_sum(tape, sizes, OVER_COLUMNS, true))),
+        .largest =
+            node_multiply(tape, node_extremum(tape, sizes, OVER_COLUMNS, true, 1),
+                          node_add(tape, node_extremum(tape, k_size, OVER_ROWS, true, 1), far)),
+    };
+}
+
+/* Row j of the keys takes part with all choices m_il of query i: c_e = a_il (d_jl - w_ij) q_ic. */
+static struct sums sums_of_key(struct tape *tape, struct node *w, struct node *a, struct node *q)
+{
+    struct node *a2 = squared(tape, a), *sizes = magnitude(tape, a),
+                *all = node_sum(tape, a, OVER_COLUMNS, true),
+                *all2 = node_sum(tape, a2, OVER_COLUMNS, true),
+                *all_sizes = node_sum(tape, sizes, OVER_COLUMNS, true),
+                *most = node_extremum(tape, sizes, OVER_COLUMNS, true, 1),
+                *q_size = magnitude(tape, q);
+    struct node *own = node_multiply(tape, a2, node_offset(tape, node_scale(tape, w, -2), 1));
+    struct node *one = node_add(tape, sizes, node_multiply(tape, w, most));
+    return (struct sums){
+        .mean = compose_matmul(
+            tape, turned(tape, node_subtract(tape, a, node_multiply(tape, w, all))), q),
+        .squares = compose_matmul(
+            tape, turned(tape, node_add(tape, own, node_multiply(tape, squared(tape, w), all2))),
+            squared(tape, q)),
+        .size = compose_matmul(
+            tape, turned(tape, node_add(tape, sizes, node_multiply(tape, w, all_sizes))), q_size),
+        .largest = node_multiply(tape, turned(tape, node_extremum(tape, one, OVER_ROWS, true, 1)),
+                                 node_extremum(tape, q_size, OVER_ROWS, true, 1)),
+    };
+}
+
+/* c_e = w_ij c_ic */
+static struct sums sums_of_value(struct tape *tape, struct node *w, struct node *c)
+{
+    struct node *by = turned(tape, w), *size = magnitude(tape, c);
+    return (struct sums){
+        .mean = compose_matmul(tape, by, c),
+        .squares = compose_matmul(tape, squared(tape, by), squared(tape, c)),
+        .size = compose_matmul(tape, by, size),
+        .largest = node_multiply(tape, turned(tape, node_extremum(tape, w, OVER_ROWS, true, 1)),
+                                 node_extremum(tape, size, OVER_ROWS, true, 1)),
+    };
+}
+
+/* For the gradient of query (0), key (1) or value (2) with a cotangent (batches, heads, rows, value_width). */
+static struct sums sums_of_gradient(struct tape *tape, const struct dropped_attention *d, int which,
+                                    struct node *cotangent)
+{
+    struct node *w = four(tape, d, d->weights, d->heads, d->rows, d->columns),
+                *q = four(tape, d, d->q, d->heads, d->rows, d->width),
+                *k = four(tape, d, d->k, d->key_heads, d->columns, d->width),
+                *v = four(tape, d, d->v, d->key_heads, d->columns, d->value_width),
+                *c = four(tape, d, cotangent, d->heads, d->rows, d->value_width);
+    if (which == 2) return sums_of_value(tape, w, c);
+    struct node *a = node_scale(
+        tape, node_multiply(tape, w, compose_matmul(tape, c, turned(tape, v))), d->scale);
+    return which == 0 ? sums_of_query(tape, w, a, k) : sums_of_key(tape, w, a, q);
+}
+
+/* ---- what rows project to ----------------------------------------------------------------------------------------- */
 
 /* Where the keys that head h of batch b sees begin, in rows of keys. */
 static int64_t first_key(const struct dropped_attention *a, int64_t block)
@@ -191,190 +321,116 @@ static int64_t first_key(const struct dropped_attention *a, int64_t block)
     return (b * a->key_heads + h / (a->heads / a->key_heads)) * a->columns;
 }
 
-static double dot(const double *x, const double *y, int64_t n)
+/* Along the sum of the means of the head of block b: for each row the direction, and of v_j along it times w_ij the sums of
+ * squares and fourth powers, all (rows, value_width). `along` has room for the columns. */
+static void project_head(const struct dropped_attention *a, int64_t b, const double *mean,
+                         double *direction, double *squares, double *fourths, double *along)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += x[i] * y[i];
-    return sum;
-}
-
-/* The law of the result. */
-static struct law *law_of_result(struct tape *tape, const struct dropped_attention *a)
-{
-    int64_t rows = a->batches * a->heads * a->rows, width = a->value_width;
-    struct law *law = law_new(tape, a, (size_t)(rows * width));
-    const double *w = node_values(tape, a->weights), *v = node_values(tape, a->v);
-    if (tape_failed(tape)) return NULL;
-    for (int64_t i = 0; i < rows; i++) {
-        const double *value = v + first_key(a, i / a->rows) * width;
-        for (int64_t j = 0; j < a->columns; j++)
-            for (int64_t c = 0; c < width; c++)
-                add_coefficient(law, (size_t)(i * width + c),
-                                w[i * a->columns + j] * value[j * width + c]);
+    int64_t width = a->value_width, at = b * a->rows * width;
+    const double *w = a->weights->value + b * a->rows * a->columns,
+                 *v = a->v->value + first_key(a, b) * width;
+    double *first = direction + at;
+    for (int64_t c = 0; c < width; c++) first[c] = 0;
+    for (int64_t i = 0; i < a->rows * width; i++)
+        if (isfinite(mean[at + i])) first[i % width] += mean[at + i];
+    for (int64_t j = 0; j < a->columns; j++) {
+        along[j] = 0;
+        for (int64_t c = 0; c < width; c++) along[j] += v[j * width + c] * first[c];
     }
-    return law;
-}
-
-/* What the rows of the result project to along the sum of the means of their head. */
-static struct rows *rows_of_result(struct tape *tape, const struct dropped_attention *a,
-                                   const struct law *law)
-{
-    int64_t width = a->value_width, block = a->rows * width;
-    struct rows *rows = tape_allocate(tape, 1, sizeof *rows);
-    double *room = tape_allocate(tape, 3 * law->n + 1, sizeof *room);
-    const double *w = node_values(tape, a->weights), *v = node_values(tape, a->v);
-    if (tape_failed(tape)) return NULL;
-    memset(room, 0, 3 * law->n * sizeof *room);
-    *rows = (struct rows){ room, room + law->n, room + 2 * law->n, (size_t)width };
-    for (int64_t at = 0; at < (int64_t)law->n; at += block) {
-        const double *value = v + first_key(a, at / block) * width;
-        for (int64_t i = 0; i < block; i++)
-            if (isfinite(law->mean[at + i])) rows->direction[at + i % width] += law->mean[at + i];
-        for (int64_t i = width; i < block; i++)
-            rows->direction[at + i] = rows->direction[at + i % width];
-        for (int64_t i = 0; i < a->rows; i++) {
-            double squares = 0, fourths = 0;
-            for (int64_t j = 0; j < a->columns; j++) {
-                double d = w[(at / width + i) * a->columns + j] *
-                           dot(value + j * width, rows->direction + at, width);
-                squares += d * d;
-                fourths += d * d * d * d;
-            }
-            for (int64_t c = at + i * width; c < at + (i + 1) * width; c++) {
-                rows->squares[c] = squares;
-                rows->fourths[c] = fourths;
-            }
+    for (int64_t i = 0; i < a->rows; i++) {
+        double two = 0, four = 0;
+        for (int64_t j = 0; j < a->columns; j++) {
+            double d = w[i * a->columns + j] * along[j];
+            two += d * d;
+            four += d * d * d * d;
+        }
+        for (int64_t c = 0; c < width; c++) {
+            int64_t e = at + i * width + c;
+            direction[e] = first[c];
+            squares[e] = two;
+            fourths[e] = four;
         }
     }
-    return rows;
-}
-
-/* A block of the gradients: what one head of one batch has. */
-struct gradient_block {
-    int64_t at, keys;                /* rows of queries and keys before it */
-    const double *w, *q, *k, *v, *c; /* of the block */
-    double *a;                       /* scale w_ij (c_i . v_j) of a row i */
-};
-
-static void add_row_of_query(struct law *law, const struct dropped_attention *d,
-                             const struct gradient_block *block, int64_t i)
-{
-    for (int64_t c = 0; c < d->width; c++) {
-        double centre = 0;
-        for (int64_t j = 0; j < d->columns; j++)
-            centre += block->w[i * d->columns + j] * block->k[j * d->width + c];
-        for (int64_t j = 0; j < d->columns; j++)
-            add_coefficient(law, (size_t)((block->at + i) * d->width + c),
-                            block->a[j] * (block->k[j * d->width + c] - centre));
-    }
-}
-
-/* Row j of the keys takes part with all choices of query i: their sums are put together, their squares added. */
-static void add_row_of_key(struct law *law, const struct dropped_attention *d,
-                           const struct gradient_block *block, int64_t i)
-{
-    double squares = 0, sizes = 0, largest = 0, sum = 0;
-    for (int64_t j = 0; j < d->columns; j++) {
-        sum += block->a[j];
-        squares += block->a[j] * block->a[j];
-        sizes += fabs(block->a[j]);
-        largest = fmax(largest, fabs(block->a[j]));
-    }
-    for (int64_t j = 0; j < d->columns; j++) {
-        double w = block->w[i * d->columns + j], own = block->a[j];
-        for (int64_t c = 0; c < d->width; c++) {
-            size_t at = (size_t)((block->keys + j) * d->width + c);
-            double q = block->q[i * d->width + c];
-            law->mean[at] += q * (own - w * sum);
-            law->squares[at] += q * q * fmax(own * own * (1 - 2 * w) + w * w * squares, 0);
-            law->size[at] += fabs(q) * (fabs(own) + w * sizes);
-            law->largest[at] =
-                fmax(law->largest[at], fabs(q) * fmax(fabs(own) * fabs(1 - w), w * largest));
-        }
-    }
-}
-
-static void add_row_of_value(struct law *law, const struct dropped_attention *d,
-                             const struct gradient_block *block, int64_t i)
-{
-    for (int64_t j = 0; j < d->columns; j++)
-        for (int64_t c = 0; c < d->value_width; c++)
-            add_coefficient(law, (size_t)((block->keys + j) * d->value_width + c),
-                            block->w[i * d->columns + j] * block->c[i * d->value_width + c]);
-}
-
-/* The law of the gradient of query (0), key (1) or value (2) for a cotangent (batches, heads, rows, value_width). */
-static struct law *law_of_gradient(struct tape *tape, const struct dropped_attention *d, int which,
-                                   struct node *cotangent)
-{
-    static void (*const add[3])(struct law *, const struct dropped_attention *,
-                                const struct gradient_block *,
-                                int64_t) = { add_row_of_query, add_row_of_key, add_row_of_value };
-    struct node *like = which == 0 ? d->q : which == 1 ? d->k : d->v;
-    struct law *law = law_new(tape, d, like->n);
-    double *row = tape_allocate(tape, (size_t)d->columns + 1, sizeof *row);
-    const double *w = node_values(tape, d->weights), *q = node_values(tape, d->q),
-                 *k = node_values(tape, d->k), *v = node_values(tape, d->v),
-                 *c = node_values(tape, cotangent);
-    if (tape_failed(tape)) return NULL;
-    for (int64_t b = 0; b < d->batches * d->heads; b++) {
-        int64_t keys = first_key(d, b), at = b * d->rows;
-        struct gradient_block block = { at,
-                                        keys,
-                                        w + at * d->columns,
-                                        q + at * d->width,
-                                        k + keys * d->width,
-                                        v + keys * d->value_width,
-                                        c + at * d->value_width,
-                                        row };
-        for (int64_t i = 0; i < d->rows; i++) {
-            for (int64_t j = 0; which < 2 && j < d->columns; j++)
-                row[j] =
-                    d->scale * block.w[i * d->columns + j] *
-                    dot(block.c + i * d->value_width, block.v + j * d->value_width, d->value_width);
-            add[which](law, d, &block, i);
-        }
-    }
-    return law;
 }
 
 /* ---- results ------------------------------------------------------------------------------------------------------- */
 
-/* Numbers of (batches, heads, rows, width) in the layout of the call. */
-static double *arranged(struct tape *tape, const struct dropped_attention *a, double *x,
-                        const int64_t *shape)
+/* The values of a node of sums in the layout of the call; NULL for none. */
+static const double *laid_out(struct tape *tape, const struct dropped_attention *a, struct node *x)
 {
-    if (!a->arrange || tape_failed(tape)) return x;
-    struct node *node = node_new_real(tape, DT_F64, 4, shape);
-    if (tape_failed(tape)) return x;
-    memcpy(node->value, x, node->n * sizeof *x);
-    node = a->arrange(tape, node, a->layout);
-    const double *value = node_values(tape, node);
-    if (!tape_failed(tape)) memcpy(x, value, node->n * sizeof *x);
-    return x;
+    if (!x || tape_failed(tape)) return NULL;
+    if (a->arrange) x = a->arrange(tape, x, a->layout);
+    return node_values(tape, x);
 }
 
-static const struct bench_property *property_of(struct tape *tape,
-                                                const struct dropped_attention *a, struct law *law,
-                                                const int64_t *shape)
+static struct law *law_of(struct tape *tape, const struct dropped_attention *a,
+                          const struct sums *sums)
+{
+    struct law *law = tape_allocate(tape, 1, sizeof *law);
+    const double *score = node_values(tape, a->scores);
+    double largest = 0;
+    if (tape_failed(tape)) return NULL;
+    for (size_t i = 0; i < a->scores->n; i++)
+        if (isfinite(score[i])) largest = fmax(largest, fabs(score[i]));
+    double half = a->dtype == DT_F16 || a->dtype == DT_BF16 ? dtype_ulp(a->dtype, 1) / 2 : 0,
+           unit = a->dtype == DT_F64 ? 0x1p-53 : 0x1p-24;
+    *law = (struct law){
+        .mean = laid_out(tape, a, sums->mean),
+        .squares = laid_out(tape, a, sums->squares),
+        .size = laid_out(tape, a, sums->size),
+        .largest = laid_out(tape, a, sums->largest),
+        .terms = laid_out(tape, a, sums->terms),
+        .p = a->p,
+        .relative = ((double)(a->columns + a->rows + a->width) + 16 + 4 * largest) * unit +
+                    half * (4 + 2 * largest),
+        .n = sums->mean->n,
+        .dtype = a->dtype,
+    };
+    return tape_failed(tape) ? NULL : law;
+}
+
+static struct rows *rows_of(struct tape *tape, const struct dropped_attention *a,
+                            const struct sums *sums)
+{
+    struct rows *rows = tape_allocate(tape, 1, sizeof *rows);
+    double *along = tape_allocate(tape, (size_t)a->columns + 1, sizeof *along);
+    struct node *parts[3];
+    for (int k = 0; k < 3; k++) parts[k] = node_new_real(tape, DT_F32, 4, sums->mean->shape);
+    const double *mean = node_values(tape, sums->mean);
+    (void)node_values(tape, a->weights);
+    (void)node_values(tape, a->v);
+    if (tape_failed(tape)) return NULL;
+    for (int64_t b = 0; b < a->batches * a->heads; b++)
+        project_head(a, b, mean, parts[0]->value, parts[1]->value, parts[2]->value, along);
+    *rows = (struct rows){ laid_out(tape, a, parts[0]), laid_out(tape, a, parts[1]),
+                           laid_out(tape, a, parts[2]), (size_t)a->value_width };
+    return tape_failed(tape) ? NULL : rows;
+}
+
+static const struct bench_property *property_of(struct tape *tape, const struct law *law)
 {
     struct bench_property *property = tape_allocate(tape, 1, sizeof *property);
     if (!law || tape_failed(tape)) return NULL;
-    double *const parts[] = { law->mean,
-                              law->squares,
-                              law->size,
-                              law->largest,
-                              law->terms,
-                              law->rows ? law->rows->direction : NULL,
-                              law->rows ? law->rows->squares : NULL,
-                              law->rows ? law->rows->fourths : NULL };
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
-        if (parts[k]) arranged(tape, a, parts[k], shape);
     *property = (struct bench_property){
         "a sum over weights that are kept or dropped, within Bernstein's limits (1e-9)", law_holds,
         law
     };
-    return tape_failed(tape) ? NULL : property;
+    return property;
+}
+
+/* A cotangent in the layout of the call as (batches, heads, rows, value_width); NULL when it does not fit. */
+static struct node *laid_back(struct tape *tape, const struct dropped_attention *a,
+                              struct node *cotangent)
+{
+    int64_t shape[4] = { a->batches, a->heads, a->rows, a->value_width };
+    if (!a->arrange) return cotangent;
+    struct node *places = node_new_real(tape, DT_F64, 4, shape),
+                *back = node_new_real(tape, DT_F32, 4, shape);
+    for (size_t i = 0; !tape_failed(tape) && i < places->n; i++) places->value[i] = (double)i;
+    const double *value = node_values(tape, cotangent), *place = laid_out(tape, a, places);
+    if (tape_failed(tape) || cotangent->n != back->n) return NULL;
+    for (size_t i = 0; i < back->n; i++) back->value[(size_t)place[i]] = value[i];
+    return back;
 }
 
 static const struct bench_property *gradient_of(struct call *call, struct node *cotangent,
@@ -383,23 +439,17 @@ static const struct bench_property *gradient_of(struct call *call, struct node *
     struct tape *tape = call->tape;
     const struct dropped_attention *a = call->results.gradient_context;
     int which = 0;
+    if (!call_require(call, a->leaves[0] || a->leaves[1] || a->leaves[2],
+                      "gradients through the dropout of a whole multi-head attention are not "
+                      "followed here: record the step with dropout 0"))
+        return NULL;
     while (which < 3 && a->leaves[which] != call->arguments.leaves[leaf].node) which++;
-    if (which == 3) return NULL;
-    if (a->arrange) { /* the layout of a cotangent is undone by the map that makes it */
-        int64_t shape[4] = { a->batches, a->heads, a->rows, a->value_width };
-        struct node *places = node_new_real(tape, DT_F64, 4, shape);
-        for (size_t i = 0; !tape_failed(tape) && i < places->n; i++) places->value[i] = (double)i;
-        struct node *from = tape_failed(tape) ? places : a->arrange(tape, places, a->layout);
-        struct node *back = node_new_real(tape, DT_F64, 4, shape);
-        const double *value = node_values(tape, cotangent), *place = node_values(tape, from);
-        if (tape_failed(tape) || cotangent->n != back->n) return NULL;
-        for (size_t i = 0; i < back->n; i++) back->value[(size_t)place[i]] = value[i];
-        cotangent = back;
-    }
-    const int64_t shape[4] = { a->batches, which ? a->key_heads : a->heads,
-                               which ? a->columns : a->rows,
-                               which == 2 ? a->value_width : a->width };
-    return property_of(tape, a, law_of_gradient(tape, a, which, cotangent), shape);
+    cotangent = which < 3 ? laid_back(tape, a, cotangent) : NULL;
+    if (!cotangent || tape_failed(tape)) return NULL;
+    struct sums sums = sums_of_gradient(tape, a, which, cotangent);
+    struct node **parts[4] = { &sums.mean, &sums.squares, &sums.size, &sums.largest };
+    for (int k = 0; which > 0 && k < 4; k++) *parts[k] = by_key_heads(tape, a, *parts[k], k == 3);
+    return tape_failed(tape) ? NULL : property_of(tape, law_of(tape, a, &sums));
 }
 
 struct node *dropped_weights(struct call *call, struct node *weights, double p)
@@ -417,7 +467,6 @@ void call_return_dropped_attention(struct call *call, const struct dropped_atten
     struct tape *tape = call->tape;
     const struct dropped_attention *a = attention;
     struct dropped_attention *kept = tape_allocate(tape, 1, sizeof *kept);
-    const int64_t inner[4] = { a->batches, a->heads, a->rows, a->value_width };
     size_t scores = (size_t)(a->batches * a->heads * a->rows * a->columns);
     if (!call_require(
             call,
@@ -427,14 +476,40 @@ void call_return_dropped_attention(struct call *call, const struct dropped_atten
             "that belong to each other"))
         return;
     const struct bench_property *property = NULL;
-    if (tape_is_reference(tape)) {
-        struct law *law = law_of_result(tape, a);
-        if (law) law->rows = rows_of_result(tape, a, law);
-        property = property_of(tape, a, law, inner);
+    if (tape_is_reference(tape) && !tape_failed(tape)) {
+        struct sums sums = sums_of_result(tape, a);
+        struct law *law = tape_failed(tape) ? NULL : law_of(tape, a, &sums);
+        if (law) law->rows = rows_of(tape, a, &sums);
+        property = property_of(tape, law);
     }
     if (tape_failed(tape)) return;
     *kept = *a;
     call_return_random(call, native, a->dtype, rank, shape, property);
     call->results.gradient_property = gradient_of;
     call->results.gradient_context = kept;
+}
+
+void call_return_dropped_weights(struct call *call, const struct dropped_attention *attention,
+                                 bool averaged, struct node *native, int rank, const int64_t *shape)
+{
+    struct tape *tape = call->tape;
+    const struct bench_property *property = NULL;
+    if (tape_is_reference(tape) && !tape_failed(tape)) {
+        const struct dropped_attention *a = attention;
+        struct dropped_attention plain = *a;
+        struct node *w = four(tape, a, a->weights, a->heads, a->rows, a->columns), *most = w;
+        double share = averaged ? 1 / (double)a->heads : 1;
+        w = node_scale(tape, w, share);
+        struct sums sums = { .mean = w, .squares = squared(tape, w), .size = w };
+        if (averaged) {
+            sums.mean = sums.size = node_sum(tape, w, 2, true);
+            sums.squares = node_sum(tape, sums.squares, 2, true);
+            most = node_extremum(tape, most, 2, true, 1);
+        }
+        sums.largest = node_scale(tape, most, share);
+        plain.arrange = NULL;
+        property = tape_failed(tape) ? NULL : property_of(tape, law_of(tape, &plain, &sums));
+    }
+    if (!tape_failed(tape))
+        call_return_random(call, native, attention->dtype, rank, shape, property);
 }

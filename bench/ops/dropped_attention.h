@@ -29,6 +29,7 @@ struct dropped_attention {
     int64_t batches, heads, key_heads, rows, columns, width, value_width;
     struct node *weights, *scores; /* (batches, heads, rows, columns), as far as elements go */
     struct node *q, *k, *v;        /* likewise (batches, heads or key_heads, ...) */
+    struct node *shift;     /* added to each row of the result, (value_width); NULL: nothing */
     struct node *leaves[3]; /* query, key and value as arguments, whose gradients are asked for */
     /* Results and gradients in the layout of the call: (batches, heads, rows, width) in, NULL: nothing to do. */
     struct node *(*arrange)(struct tape *tape, struct node *x, const char *layout);
@@ -43,5 +44,10 @@ struct node *dropped_weights(struct call *call, struct node *weights, double p);
  * reference), and of the call's result `shape` is the shape. Sets the law of the gradients. */
 void call_return_dropped_attention(struct call *call, const struct dropped_attention *attention,
                                    struct node *native, int rank, const int64_t *shape);
+
+/* Return dropped weights (batches, heads, rows, columns) by their law, averaged over heads or as they are. */
+void call_return_dropped_weights(struct call *call, const struct dropped_attention *attention,
+                                 bool averaged, struct node *native, int rank,
+                                 const int64_t *shape);
 
 #endif

@@ -271,6 +271,53 @@ START_TEST(layouts_follow_the_law)
 }
 END_TEST
 
+/* What the embedded device returns for a call. */
+static const struct tensor *device_output(const char *text, size_t k, struct arena *arena)
+{
+    struct sample *sample = arena_allocate(arena, sizeof *sample);
+    struct bench *device;
+    struct value outputs;
+    ck_assert_ptr_null(sample_parse(sample, text, arena));
+    ck_assert_int_eq(bench_open(&device, &sample->c, arena, BENCH_NATIVE).code, 0);
+    ck_assert_int_eq(bench_native_outputs(&outputs, device).code, 0);
+    return outputs.list.items[k].tensor.tensor;
+}
+
+/* Heads behind one projection: right with dropout, wrong without; of the weights single elements are judged. */
+START_TEST(whole_multi_head_attention)
+{
+#define HEADS_CALL(training)                                                               \
+    "Functional.multi_head_attention_forward(f32(512,4,8)[-1..1], f32(24,4,8)[-1..1], "    \
+    "f32(24,4,8)[-1..1], 8, 2, f32(24,8)[-1..1], f32(24)[-1..1], None, None, False, 0.3, " \
+    "f32(8,8)[-1..1], f32(8)[-1..1], training=" training ")"
+    struct arena arena = { 0 };
+    struct sample sample, plain;
+    struct bench *bench, *without;
+    struct value outputs;
+    char reason[256];
+    ck_assert_ptr_null(sample_parse(&sample, HEADS_CALL("True"), &arena));
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    for (size_t k = 0; k < 2; k++) {
+        const struct bench_property *law = bench_output(bench, k)->property;
+        const struct tensor *out = device_output(HEADS_CALL("True"), k, &arena);
+        ck_assert_msg(law->holds(law, out, reason, sizeof reason), "%s", reason);
+    }
+    /* the same numbers without dropout: elements are drawn from the text of a call, so its arguments are shared */
+    ck_assert_ptr_null(sample_parse(&plain, HEADS_CALL("False"), &arena));
+    plain.c.args = sample.c.args;
+    ck_assert_int_eq(bench_open(&without, &plain.c, &arena, BENCH_NATIVE).code, 0);
+    ck_assert_int_eq(bench_native_outputs(&outputs, without).code, 0);
+    const struct bench_property *law = bench_output(bench, 0)->property;
+    ck_assert(!law->holds(law, outputs.list.items[0].tensor.tensor, reason, sizeof reason));
+    ck_assert_ptr_nonnull(strstr(reason, "of the variance of a dropout"));
+    float *weights = outputs.list.items[1].tensor.tensor->data;
+    weights[77] = 0.9f;
+    law = bench_output(bench, 1)->property;
+    ck_assert(!law->holds(law, outputs.list.items[1].tensor.tensor, reason, sizeof reason));
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("attention with dropout");
@@ -281,6 +328,9 @@ int main(void)
     tcase_add_loop_test(tests, wrong_results_are_found, NONE + 1, FAULTS);
     tcase_add_loop_test(tests, wrong_gradients_are_found, 0, 2);
     tcase_add_loop_test(tests, layouts_follow_the_law, 0, 6);
+    TCase *heads = tcase_create("heads");
+    tcase_add_test(heads, whole_multi_head_attention);
     suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, heads);
     return suite_run(suite);
 }

@@ -236,6 +236,11 @@ static const struct {
     { "Torch.sigmoid(c64(1)[9 0])", 0, 0x1, 1e-8, 1e-5 },
     { "Torch.atan(c64(1)[1e-4 0])", -1, 0x1, 1e-7, 1e-5 },
     { "Torch.acosh(c64(1)[3 0])", -1, 0, 0, 1e-5 },
+    /* A batch of products that is summed from what it is added to. */
+    { "Torch.baddbmm(f32(1,1,1)[1], f32(1,1,5)[1e-9 1e-9 1e-9 1e-9 1e-9], f32(1,5,1)[1 1 1 1 1])",
+      -1, 0x1, 2.5e-7, 1e-6 },
+    { "Torch.addmm(f32(1,1)[1], f32(1,5)[1e-9 1e-9 1e-9 1e-9 1e-9], f32(5,1)[1 1 1 1 1])", -1, 0, 0,
+      1.5e-7 },
     /* I1e(x) / x where 1 / x overflows. */
     { "Torch.special.i1e(f64(2)[1e-310 1])", 0, 0x3, 1e-17, 0 },
     /* A place half-way between two inputs has its gradient at either. */

@@ -67,6 +67,8 @@ struct steps {
     char *text;
     const char *names[MOST_STEPS];
     int count;
+    bool *
+        seen; /* by the id of a node: the steps of a recurrent layer have as many ways through them as 2 to their number */
 };
 
 static void add_step(struct steps *steps, const char *name)
@@ -82,7 +84,8 @@ static void add_step(struct steps *steps, const char *name)
 /* The staged nodes behind `node`, without the one that is the result. */
 static void collect(struct steps *steps, struct node *node, const struct node *result, int depth)
 {
-    if (depth > MOST_DEPTH || steps->count == MOST_STEPS) return;
+    if (depth > MOST_DEPTH || steps->count == MOST_STEPS || steps->seen[node->id]) return;
+    steps->seen[node->id] = true;
     for (int k = 0; k < node->input_count; k++) collect(steps, node->inputs[k], result, depth + 1);
     if (node->staged && (node != result || node->composite)) add_step(steps, step_name(node));
 }
@@ -112,8 +115,10 @@ static struct status stage(struct reference *r)
     if (st.code) return st.code == STATUS_NO_MEMORY ? st : status_ok(); /* none to be had */
     struct node *nodes[2] = { node_of(context, 0), node_of(context, 1) };
     if (!nodes[0] || !nodes[1] || nodes[0]->integer || nodes[0]->imaginary) return status_ok();
-    struct steps steps = { arena_allocate_zeroed(arena, STEPS_BYTES, 1), { NULL }, 0 };
-    if (!steps.text) return status_no_memory(STEPS_BYTES);
+    const size_t ids = nodes[0]->id + 1; /* those of inputs are smaller */
+    struct steps steps = { .text = arena_allocate_zeroed(arena, STEPS_BYTES, 1),
+                           .seen = arena_allocate_zeroed(arena, ids, sizeof(bool)) };
+    if (!steps.text || !steps.seen) return status_no_memory(STEPS_BYTES + ids);
     collect(&steps, nodes[0], last_step(nodes[0]), 0);
     if (!steps.count) return status_ok();
     for (int k = 0; k < 2; k++) {

@@ -30,19 +30,47 @@
 #include "bench/tape/broadcast.h"
 #include "bench/tape/promotion.h"
 
-static void return_info(struct call *call, const struct node *like)
+static struct node *factors_packed(struct call *call, struct node *x, struct node **pivots)
 {
-    call_return(call, node_integer_constant(call->tape, DT_I32, 0, like->rank - 2, like->shape));
+    struct node *a = call_matrices(call, x);
+    return a->imaginary ? node_complex_lu(call->tape, a, pivots) : node_lu(call->tape, a, pivots);
+}
+
+/* Is an element on a diagonal nothing, in float32, beside the largest of its matrix? */
+static bool has_lost_pivot(struct tape *tape, struct node *factor)
+{
+    struct node *size = node_magnitude(tape, factor);
+    const double *x = node_values(tape, size);
+    if (tape_failed(tape) || size->rank < 2 || !size->n) return false;
+    size_t rows = (size_t)size->shape[size->rank - 2],
+           columns = (size_t)size->shape[size->rank - 1];
+    for (size_t first = 0; first < size->n; first += rows * columns) {
+        double largest = 0, least = INFINITY;
+        for (size_t i = 0; i < rows * columns; i++) {
+            largest = fmax(largest, x[first + i]);
+            if (i / columns == i % columns) least = fmin(least, x[first + i]);
+        }
+        if (!(least > largest * 0x1p-18)) return true;
+    }
+    return false;
+}
+
+void call_return_info(struct call *call, const struct node *like, struct node *factor)
+{
+    if (has_lost_pivot(call->tape, factor)) call_return_none(call);
+    else
+        call_return(call,
+                    node_integer_constant(call->tape, DT_I32, 0, like->rank - 2, like->shape));
 }
 
 /* detail 1: followed by info. */
 static void inverse(struct call *call)
 {
-    struct node *x = call_tensor(call, "input");
+    struct node *x = call_tensor(call, "input"), *pivots;
     call_return_typed(
         call, with_leading_of(call->tape, node_inverse(call->tape, call_matrices(call, x)), x),
         x->dtype);
-    if (call->op->detail) return_info(call, x);
+    if (call->op->detail) call_return_info(call, x, factors_packed(call, x, &pivots));
 }
 
 /* PyTorch's gradient L^-H X L^-1 with P = L^H G, X half of its lower triangle and of the adjoint of what is below the diagonal. The
@@ -79,7 +107,7 @@ static void cholesky(struct call *call)
     struct node *l = a->imaginary ? complex_cholesky(tape, a) : node_cholesky(tape, a);
     if (call_bool(call, "upper")) l = adjoint_of(tape, l);
     call_return_typed(call, with_leading_of(tape, l, x), x->dtype);
-    if (call->op->detail) return_info(call, x);
+    if (call->op->detail) call_return_info(call, x, l);
 }
 
 /* A^-1 B by the inverse; a vector B is a column. */
@@ -114,7 +142,8 @@ static void solve(struct call *call)
 {
     struct node *a = call_tensor(call, "A");
     call_return_solution(call, a, call_tensor(call, "B"));
-    if (call->op->detail) return_info(call, a);
+    struct node *pivots;
+    if (call->op->detail) call_return_info(call, a, factors_packed(call, a, &pivots));
 }
 
 struct product_of_factor {
@@ -218,43 +247,38 @@ static void determinant(struct call *call)
     }
 }
 
-static struct node *factors_packed(struct call *call, struct node *x, struct node **pivots)
-{
-    struct node *a = call_matrices(call, x);
-    return a->imaginary ? node_complex_lu(call->tape, a, pivots) : node_lu(call->tape, a, pivots);
-}
-
-static void return_lu(struct call *call, struct node *x)
+/* Returns the factors. */
+static struct node *return_lu(struct call *call, struct node *x)
 {
     struct node *pivots, *lu = factors_packed(call, x, &pivots);
     call_return_typed(call, with_leading_of(call->tape, lu, x), x->dtype);
     call_return(call, node_reshape(call->tape, pivots, x->rank - 1, x->shape));
+    return lu;
 }
 
 /* aten's _linalg_det, _linalg_slogdet and _linalg_solve_ex also return the factors that they use. LAPACK
  * wants columns, so of a real matrix whose rows lie in memory one after the other they are those of A^T. */
-static void return_factors_used(struct call *call, const char *name)
+static struct node *return_factors_used(struct call *call, const char *name)
 {
     struct node *x = call_tensor(call, name);
     const struct value *value = call_value(call, name);
     bool by_rows = value->kind == VALUE_TENSOR && value->tensor.tensor && !x->imaginary &&
                    tensor_is_dense(value->tensor.tensor);
-    if (!call_require(call, x->rank >= 2, "a matrix is needed")) return;
-    return_lu(call, by_rows ? node_transpose(call->tape, x, x->rank - 2, x->rank - 1) : x);
+    if (!call_require(call, x->rank >= 2, "a matrix is needed")) return x;
+    return return_lu(call, by_rows ? node_transpose(call->tape, x, x->rank - 2, x->rank - 1) : x);
 }
 
 static void determinant_and_factors(struct call *call)
 {
     determinant(call);
-    return_factors_used(call, "input");
+    (void)return_factors_used(call, "input");
 }
 
 static void solution_and_factors(struct call *call)
 {
     struct node *a = call_tensor(call, "A");
     call_return_solution(call, a, call_tensor(call, "B"));
-    return_factors_used(call, "A");
-    return_info(call, a);
+    call_return_info(call, a, return_factors_used(call, "A"));
 }
 
 static void matrix_power(struct call *call)
@@ -289,9 +313,9 @@ static void matrix_exponential(struct call *call)
 static void lu_factor(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    return_lu(call, x);
+    struct node *lu = return_lu(call, x);
     if (call->op->detail || (call->op->text && call_bool(call, call->op->text)))
-        return_info(call, x);
+        call_return_info(call, x, lu);
 }
 
 /* ---- P L U ------------------------------------------------------------------------------------ */

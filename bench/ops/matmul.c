@@ -1,9 +1,11 @@
 /* Matrix products in their many spellings; all end in the certified product. */
+#include <math.h>
 #include <string.h>
 
 #include "bench/call/op.h"
 #include "bench/call/schema.h"
 #include "bench/ops/integers.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_parts.h"
@@ -86,6 +88,16 @@ static void outer(struct call *call)
                       dtype);
 }
 
+/* In a model: y, a sum of batches that kernels begin with `start`, term by term of `terms`: every partial sum is as large. */
+static struct node *summed_from(struct tape *tape, struct node *y, struct node *start,
+                                int64_t terms)
+{
+    if (!tape_is_model(tape) || y->imaginary || start->imaginary) return y;
+    double roundings = tape_is_typical(tape) ? 2 * sqrt((double)terms) : (double)terms;
+    start = node_broadcast(tape, node_to_real(tape, start), y->rank, y->shape);
+    return node_model_error(tape, y, start, roundings);
+}
+
 /* beta * input + alpha * product; a beta of 0 ignores the input, NaN or not. */
 static struct node *add_scaled(struct call *call, struct node *product, enum dtype dtype)
 {
@@ -122,7 +134,10 @@ static void addmm(struct call *call)
         product = compose_matmul(tape, a, b);
     }
     if (call->op->detail) product = node_sum(tape, product, 1, false); /* addbmm sums the batch */
-    call_return_typed(call, add_scaled(call, product, dtype), dtype);
+    struct node *y = add_scaled(call, product, dtype);
+    if (a->rank == 3 && !y->integer)
+        y = summed_from(tape, y, input, a->shape[2] * (call->op->detail ? a->shape[0] : 1));
+    call_return_typed(call, y, dtype);
 }
 
 static void linear(struct call *call)

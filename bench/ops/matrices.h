@@ -22,4 +22,8 @@ struct node *ones_on_diagonal(struct tape *tape, int64_t rows, int64_t columns);
 /* Return the solution of A X = B, or X A = B without `left`, an argument of the call. (bench/ops/linalg.c) */
 void call_return_solution(struct call *call, struct node *a, struct node *b);
 
+/* Return the info of a factorization of `like`, none where rounding decides it: `factor`, whose last two dimensions have what the
+ * algorithm divides by on their diagonal, has some there that is nothing beside its largest element. (bench/ops/linalg.c) */
+void call_return_info(struct call *call, const struct node *like, struct node *factor);
+
 #endif

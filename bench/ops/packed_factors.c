@@ -344,8 +344,7 @@ static void ldl_factor(struct call *call)
     packed = node_triangle(tape, exchanged_columns(tape, packed, &p, true), -1, 0);
     call_return_batch(call, packed, x);
     call_return(call, pivots_node(tape, &p, x));
-    if (call->op->detail)
-        call_return(call, node_integer_constant(tape, DT_I32, 0, x->rank - 2, x->shape));
+    if (call->op->detail) call_return_info(call, x, packed);
 }
 
 /* Masks (batch, n, n) of what of a packed factor is L below the blocks, and of the lower triangle of D. */

@@ -89,6 +89,10 @@ static void diff(struct call *call)
     int dim = call_dim(call, "dim", x->rank), count = 0;
     int64_t n = call_int(call, "n");
     if (!call_require(call, x->rank != 0, "diff takes at least one dimension")) return;
+    if (n == 0) { /* the input itself, without what is put before and behind it */
+        call_return(call, node_alias(tape, x, x->dtype));
+        return;
+    }
     if (!call_is_none(call, "prepend")) parts[count++] = call_tensor(call, "prepend");
     parts[count++] = x;
     if (!call_is_none(call, "append")) parts[count++] = call_tensor(call, "append");
@@ -110,8 +114,12 @@ static struct node *widths(struct call *call, const struct node *y, int dim)
         struct node *dx = call_optional_tensor(call, "dx");
         return dx ? dx : node_scalar(tape, 1);
     }
-    struct node *x = node_to_real(tape, call_tensor(call, "x"));
+    struct node *x = call_tensor(call, "x");
     int64_t shape[TENSOR_MAX_RANK];
+    if (!call_require(call, !x->integer || dtype_info(x->dtype)->bytes >= 4,
+                      "differences of %s wrap around", dtype_info(x->dtype)->name))
+        return x;
+    x = node_to_real(tape, x);
     if (x->rank == 1) {
         for (int d = 0; d < y->rank; d++) shape[d] = d == dim ? x->shape[0] : 1;
         x = node_reshape(tape, x, y->rank, shape);

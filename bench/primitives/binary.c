@@ -97,11 +97,11 @@ static void binary_enclose(struct enclosure *enclosure, void *ball, struct node 
     enclosure_element(enclosure, b, node->inputs[1], broadcast_offset(node, node->inputs[1], i));
     f->ball(ball, a, b, enclosure->precision);
     /* A ball has no -0. Where an operand is -0 and chooses a side of a cut (atan2), the double
-     * value of the exact operands has the right sign; of two zeros it is 0 or pi. */
+     * value has the right sign (copysign, too); of two zeros it is 0 or pi. */
     if (arb_is_zero(a) && arb_is_zero(b) && arb_is_zero(ball) && fabs(node_value_at(node, i)) > 3)
         arb_const_pi(ball, enclosure->precision);
-    if ((arb_is_zero(a) || arb_is_zero(b)) && arb_is_exact(a) && arb_is_exact(b) &&
-        arb_is_nonzero(ball) && arb_is_negative(ball) != (node_value_at(node, i) < 0))
+    if ((arb_is_zero(a) || arb_is_zero(b)) && arb_is_nonzero(ball) &&
+        arb_is_negative(ball) != (node_value_at(node, i) < 0))
         arb_neg(ball, ball);
     arb_clear(a);
     arb_clear(b);

@@ -106,7 +106,38 @@ struct node *node_conjugate(struct tape *tape, struct node *x)
     return node_complex(tape, p.re, node_negate(tape, p.im));
 }
 
-/* t = sqrt((|z| + |x|) / 2) is the part that does not cancel; the other is y / (2 t). */
+/* Cotangents of the real part of an analytic y with y' = slope, and of its imaginary part (Cauchy and Riemann). */
+static void real_part_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                               const void *parameters)
+{
+    struct parts slope = parts_of(tape, (struct node *)parameters);
+    gradient_pass(tape, node->inputs[1], cotangent, slope.re);
+    gradient_pass(tape, node->inputs[2], cotangent, node_negate(tape, slope.im));
+}
+
+static void imaginary_part_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                                    const void *parameters)
+{
+    struct parts slope = parts_of(tape, (struct node *)parameters);
+    gradient_pass(tape, node->inputs[1], cotangent, slope.im);
+    gradient_pass(tape, node->inputs[2], cotangent, slope.re);
+}
+
+/* y = f(x) with the slope as kernels form it. */
+static struct node *with_slope(struct tape *tape, struct node *y, struct node *x,
+                               struct node *slope)
+{
+    struct parts p = parts_of(tape, x), q = parts_of(tape, y);
+    struct node *inputs[2] = { p.re, p.im };
+    return node_complex(
+        tape, node_stated_gradient(tape, q.re, 2, inputs, real_part_backward, slope),
+        node_stated_gradient(tape, q.im, 2, inputs, imaginary_part_backward, slope));
+}
+
+static struct node *complex_reciprocal(struct tape *tape, struct node *x);
+
+/* t = sqrt((|z| + |x|) / 2) is the part that does not cancel; the other is y / (2 t). The slope, 1 / (2 sqrt z), is on the
+ * side of the cut that the sign of a zero says; parts of their own would have none there. */
 static struct node *complex_sqrt(struct tape *tape, struct node *x)
 {
     struct parts p = parts_of(tape, x);
@@ -118,8 +149,9 @@ static struct node *complex_sqrt(struct tape *tape, struct node *x)
     small = node_select(tape, empty, zero, small);
     struct node *right = node_compare(tape, COMPARE_GE, p.re, zero);
     struct node *signed_t = node_apply2(tape, "copysign", t, p.im);
-    return node_complex(tape, node_select(tape, right, t, node_apply(tape, "abs", small)),
-                        node_select(tape, right, small, signed_t));
+    struct node *y = node_complex(tape, node_select(tape, right, t, node_apply(tape, "abs", small)),
+                                  node_select(tape, right, small, signed_t));
+    return with_slope(tape, y, x, complex_reciprocal(tape, node_scale(tape, y, 2)));
 }
 
 static struct node *complex_log(struct tape *tape, struct node *x)
@@ -177,34 +209,6 @@ static struct node *complex_cosh(struct tape *tape, struct node *x)
 static struct node *complex_cos(struct tape *tape, struct node *x)
 {
     return complex_cosh(tape, times_i(tape, x));
-}
-
-/* Cotangents of the real part of an analytic y with y' = slope, and of its imaginary part (Cauchy and Riemann). */
-static void real_part_backward(struct tape *tape, struct node *node, struct node *cotangent,
-                               const void *parameters)
-{
-    struct parts slope = parts_of(tape, (struct node *)parameters);
-    gradient_pass(tape, node->inputs[1], cotangent, slope.re);
-    gradient_pass(tape, node->inputs[2], cotangent, node_negate(tape, slope.im));
-}
-
-static void imaginary_part_backward(struct tape *tape, struct node *node, struct node *cotangent,
-                                    const void *parameters)
-{
-    struct parts slope = parts_of(tape, (struct node *)parameters);
-    gradient_pass(tape, node->inputs[1], cotangent, slope.im);
-    gradient_pass(tape, node->inputs[2], cotangent, slope.re);
-}
-
-/* y = f(x) with the slope as kernels form it. */
-static struct node *with_slope(struct tape *tape, struct node *y, struct node *x,
-                               struct node *slope)
-{
-    struct parts p = parts_of(tape, x), q = parts_of(tape, y);
-    struct node *inputs[2] = { p.re, p.im };
-    return node_complex(
-        tape, node_stated_gradient(tape, q.re, 2, inputs, real_part_backward, slope),
-        node_stated_gradient(tape, q.im, 2, inputs, imaginary_part_backward, slope));
 }
 
 /* tanh(x + iy) = (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y); y' = 1 - y^2 from the result. */

@@ -228,6 +228,8 @@ struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots)
         (void)factor(node->value + b * n * n, n, lu->pivot + b * n);
     for (size_t i = 0; i < batches * n; i++) (*pivots)->integer[i] = (int64_t)lu->pivot[i] + 1;
     no_bound(tape, node);
+    for (size_t b = 0; b < batches && tape_is_model(tape) && !tape_failed(tape); b++)
+        matrix_model_lu(tape, node->error + b * n * n, a, b * n * n, n, lu->pivot + b * n);
     node_round(tape, node);
     return node;
 }

@@ -158,3 +158,58 @@ void matrix_model_cholesky(struct tape *tape, double *error, const struct factor
     for (size_t i = 0; i < size; i++) error[i] = i % n > i / n ? 0 : measured(tape, error[i]);
     if (singular) forget(error, size);
 }
+
+/* ---- factors ---------------------------------------------------------------------------------- */
+
+/* Could errors make another element of column k the largest of those that are left? */
+static bool pivot_is_open(const struct tape *tape, const double *x, const double *e, size_t n,
+                          size_t k, size_t best)
+{
+    double times = tape_is_typical(tape) ? 4 : 1, most = fabs(x[best * n + k]);
+    for (size_t i = k; i < n; i++) {
+        double errors = times * (e[i * n + k] + e[best * n + k]);
+        if (i != best && errors > 0 && fabs(x[i * n + k]) + errors >= most) return true;
+    }
+    return !(most > 0);
+}
+
+/* Step k of the elimination. A kernel multiplies by the reciprocal of the pivot: two roundings. */
+static void eliminate(const struct tape *tape, double *x, double *e, size_t n, size_t k)
+{
+    const double *top = x + k * n, *top_error = e + k * n;
+    for (size_t i = k + 1; i < n; i++) {
+        double *row = x + i * n, *error = e + i * n;
+        double l = row[k] / top[k], size = fabs(l);
+        double of_l = tape_join(tape, error[k], size * top_error[k]) / fabs(top[k]);
+        error[k] = of_l = tape_join(tape, of_l, 2 * tape->unit * size);
+        row[k] = l;
+        for (size_t j = k + 1; j < n; j++) {
+            double term = l * top[j];
+            row[j] -= term;
+            double own = tape->unit * (fabs(term) + fabs(row[j]));
+            double passed = tape_join(tape, size * top_error[j], fabs(top[j]) * of_l);
+            error[j] = tape_join(tape, tape_join(tape, error[j], passed), own);
+        }
+    }
+}
+
+void matrix_model_lu(struct tape *tape, double *error, const struct node *a, size_t first, size_t n,
+                     const size_t *pivot)
+{
+    double *x = tape_allocate(tape, n * n, sizeof *x);
+    if (!x) return;
+    for (size_t i = 0; i < n * n; i++) {
+        x[i] = a->value[first + i];
+        error[i] = node_error(a, first + i);
+    }
+    for (size_t k = 0; k < n; k++) {
+        bool open = pivot_is_open(tape, x, error, n, k, pivot[k]);
+        exchange_rows(x, n, pivot[k], k);
+        exchange_rows(error, n, pivot[k], k);
+        if (open) {
+            for (size_t i = k * n; i < n * n; i++) error[i] = INFINITY;
+            return;
+        }
+        eliminate(tape, x, error, n, k);
+    }
+}

@@ -29,6 +29,11 @@ struct factored {
  * `inverse` is and which `factors` is. Failure is the tape's. */
 void matrix_model_inverse(struct tape *tape, double *error, const struct factored *m);
 double matrix_model_determinant(struct tape *tape, const struct factored *m);
+/* Errors of the factors side by side, rows exchanged by `pivot`, from a walk through the elimination of the matrix of order n of `a`
+ * that starts at element `first`: no derivative of the factors is needed, and each element has the growth that it saw. Infinite
+ * where an error may have chosen another pivot. */
+void matrix_model_lu(struct tape *tape, double *error, const struct node *a, size_t first, size_t n,
+                     const size_t *pivot);
 void matrix_model_cholesky(struct tape *tape, double *error, const struct factored *m);
 
 #endif

@@ -216,6 +216,14 @@ struct slope_context {
     double unit; /* of its own error */
 };
 
+/* exp(-x) of a float32 kernel is infinite below -log(FLT_MAX), and all that is left of y is its error. */
+static void lose_overflows(double *restrict spread, const double *restrict x,
+                           const double *restrict y, double unit, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (x[i] < -88.7) spread[i] = fmax(spread[i], fabs(y[i]) / unit);
+}
+
 static void slope_elements(const struct node *node, size_t start, size_t count, double *value,
                            double *error)
 {
@@ -235,6 +243,7 @@ static void slope_elements(const struct node *node, size_t start, size_t count, 
         if (tape_is_single(tape))
             for (size_t i = 0; i < n; i++) y[i] = (float)y[i];
         if (error && typical) slope->spreads(own, in, y, n);
+        if (error && typical && !tape->wide) lose_overflows(own, in, y, c->unit, n);
         for (size_t i = 0; error && i < n; i++) {
             double input = e[i] * slope->steepest;
             if (model && !typical)

@@ -76,6 +76,18 @@ START_TEST(staged_kernels_are_within)
 }
 END_TEST
 
+/* Every node is looked at once, however many ways lead to it: a long recurrent layer has more than can be walked. */
+START_TEST(steps_of_a_long_layer_are_found)
+{
+    struct reference *r = open_output(
+        "VF.lstm(bf16(30,1,2), [bf16(1,1,2), bf16(1,1,2)], [bf16(8,2), bf16(8,2), bf16(8), "
+        "bf16(8)], True, 1, 0.0, False, False, False)");
+    ck_assert_ptr_nonnull(r->stage);
+    ck_assert_int_eq(r->stage(r).code, 0);
+    ck_assert_ptr_nonnull(r->staged_steps);
+}
+END_TEST
+
 /* Elements of a computed kernel that are those of `kernels[_i]`. */
 struct agreement {
     double (*kernel)(double x);
@@ -166,6 +178,7 @@ int main(void)
     Suite *suite = suite_create("staged");
     TCase *tcase = tcase_create("staged");
     tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_test(tcase, steps_of_a_long_layer_are_found);
     tcase_add_loop_test(tcase, staged_kernels_are_within, 0, sizeof kernels / sizeof *kernels);
     tcase_add_loop_test(tcase, staged_kernels_are_computed, 0, sizeof kernels / sizeof *kernels);
     tcase_add_test(tcase, masks_round_nothing);

@@ -289,24 +289,45 @@ def named(call):
     return call.kwargs
 
 
+def is_other(values, others):
+    """Are the tensors of one list not those of the other?"""
+    return len(values) != len(others) or any(a.shape != b.shape or not torch.equal(a.double() if not a.is_complex() else a,
+                                                                                    b.double() if not b.is_complex() else b)
+                                             for a, b in zip(values, others))
+
+
 def is_ill_posed(call, source):
     """PyTorch runs it, but nobody else could know what it should return. `source`: the call that was changed."""
-    arguments, base = named(call), call.api.split(".", 1)[1]
+    arguments, base, args = named(call), call.api.split(".", 1)[1], call.args
     if call.api.startswith("Aten."):
         if not inexact(call):  # numbers alone are not dispatched
             return True
         for name, most in (("reduction", 2), ("interpolation_mode", 2), ("padding_mode", 2)):  # enumerations, unchecked
             if type(arguments.get(name)) is int and not 0 <= arguments[name] <= most:
                 return True
-    if "_backward" in base and inexact(call) != inexact(source):  # integers have no gradient
-        return True
-    if base == "_fft_c2r" and len(call.args) == 4 and call.args[1]:  # reads beyond a spectrum that is too short
-        return call.args[0].shape[call.args[1][-1]] != call.args[3] // 2 + 1
-    if base in ("sym_size", "sym_stride") and len(call.args) > 1:  # dimensions that are not looked at
-        return not -call.args[0].dim() <= call.args[1] < call.args[0].dim()
+        if base in ("std", "var", "std_mean", "var_mean") and len(args) == 2 and type(args[1]) is int:  # a flag or a dimension?
+            return True
+        if base.startswith("bitwise_") and any(type(a) is bool for a in args):  # becomes an int
+            return True
+    if "_backward" in base:  # what the forward call saved belongs to the rest, and integers have no gradient
+        inside, outside = list(tensors(args)), list(tensors(source.args))
+        dtypes = {t.dtype for t in inside if is_inexact(t)}
+        return inexact(call) != inexact(source) or len(dtypes) > 1 or is_other(inside[1:], outside[1:]) or (
+            inside[:1] and inside[0].shape != outside[0].shape)
+    if base == "_fft_c2r" and len(args) == 4 and args[1]:  # reads beyond a spectrum that is too short
+        return args[0].shape[args[1][-1]] != args[3] // 2 + 1
+    if base == "istft" and arguments.get("onesided") is not False and args[0].dim() > 2:  # rows that are left out
+        return args[0].shape[-2 - (not args[0].is_complex())] != arguments["n_fft"] // 2 + 1
+    if base in ("lu_unpack", "lu_solve") and len(args) > 1:  # pivots of another matrix
+        lu, pivots = (args[0], args[1]) if base == "lu_unpack" else (args[1], args[2]) if len(args) > 2 else (None, None)
+        return lu is None or lu.dim() < 2 or pivots.shape[-1:] != (min(lu.shape[-2:]),)
+    if base == "histogram" and len(args) > 1 and isinstance(args[1], torch.Tensor):  # edges out of order
+        return bool((args[1].diff() < 0).any())
+    if base in ("sym_size", "sym_stride") and len(args) > 1:  # dimensions that are not looked at
+        return not -args[0].dim() <= args[1] < args[0].dim()
     if "shift" in base:  # undefined in C++
         return any(int(n.min() if isinstance(n, torch.Tensor) else n) < 0 or int(n.max() if isinstance(n, torch.Tensor) else n) > 7
-                   for n in call.args[1:] + list(call.kwargs.values()) if not isinstance(n, torch.Tensor) or n.numel())
+                   for n in args[1:] + list(call.kwargs.values()) if not isinstance(n, torch.Tensor) or n.numel())
     return False
 
 

@@ -3,12 +3,14 @@
     python3 pytorch_verdicts.py FOLDER KNOWN
 
 FOLDER has native/ and float64/, each with dump.json and out/. KNOWN says which calls are accused with reason: lines of
-`API PRECISION REASON`, PRECISION being float32, float64 or both. Calls with 16-bit tensors are counted by themselves,
-because some of PyTorch's kernels round between their steps, and so are calls with an infinity, a NaN or a number next to the
-largest, where frameworks have conventions of their own. Exits 1 when a call of the others is accused that is not known.
+`API PRECISION REASON`, API a pattern of the shell, PRECISION float32, float64 or both. Calls with 16-bit tensors are counted by
+themselves, because some of PyTorch's kernels round between their steps, and so are calls of several floating dtypes, where they
+round what is short first, and calls with an infinity, a NaN or a number next to the largest, where frameworks have conventions
+of their own. Exits 1 when a call of the others is accused that is not known.
 """
 import collections
 import csv
+import fnmatch
 import json
 import pathlib
 import sys
@@ -53,18 +55,28 @@ def verdict_of(forward, backward):
 
 
 def read_known(path):
-    """{(API, precision): reason}"""
-    known = {}
-    for line in pathlib.Path(path).read_text().splitlines():
-        if line and not line.startswith("#"):
-            api, precision, reason = line.split(None, 2)
-            for one in ("float32", "float64") if precision == "both" else (precision,):
-                known[api, one] = reason
-    return known
+    """Pairs of a pattern and the precisions it is for."""
+    lines = [line.split(None, 2) for line in pathlib.Path(path).read_text().splitlines() if line and not line.startswith("#")]
+    return [(pattern, ("float32", "float64") if precision == "both" else (precision,)) for pattern, precision, _ in lines]
 
 
-def judge(folder, precision, known, table):
-    """Count the calls of a run; how many are accused that are not known."""
+def is_known(known, api, precision):
+    return any(precision in precisions and fnmatch.fnmatchcase(api, pattern) for pattern, precisions in known)
+
+
+def column_of(call, precision):
+    """Which column of the table a call belongs to."""
+    of = {d for d in dtypes(call) if "float" in d or "complex" in d}
+    if of & {"torch.float16", "torch.bfloat16"}:
+        return "16 bits"
+    if is_extreme(call):
+        return "extreme"
+    widths = {"64" in d if "float" in d else "128" in d for d in of}
+    return "mixed" if len(widths) > 1 else precision
+
+
+def judge(folder, precision, known, table, kinds):
+    """Count the calls of a run, by group and by kind of data; how many are accused that are not known."""
     data = json.loads((folder / "dump.json").read_text())["data"]
     messages = {}
     for row in rows(folder, "details"):
@@ -73,27 +85,32 @@ def judge(folder, precision, known, table):
                 f"{'.'.join(row[0].split('.')[-3:])} {row[2]} {row[3]}: " + " ".join(row[-1].split()))
     accused = 0
     for name, forward, backward, *_ in rows(folder, "result"):
-        of = set(dtypes(data[name + ".forward"]))
-        short = any(d in of for d in ("torch.float16", "torch.bfloat16"))
-        column = "16 bits" if short else "extreme" if is_extreme(data[name + ".forward"]) else precision
-        verdict = verdict_of(forward, backward)
-        api = name.rsplit(".", 1)[0]
-        if verdict == "error" and (api, precision) in known:
+        call, api = data[name + ".forward"], name.rsplit(".", 1)[0]
+        column, verdict = column_of(call, precision), verdict_of(forward, backward)
+        if verdict == "error" and is_known(known, api, precision):
             verdict = "known"
         table[api.split(".")[0], column][verdict] += 1
+        if column == precision:
+            kinds[call.get("kind", "by chance"), column][verdict] += 1
         if verdict == "error" and column == precision:
             accused += 1
             print(f"{precision} {name}: {' | '.join(messages.get(name, []))[:400]}")
     return accused
 
 
+def show(table):
+    print(f"{'':24}" + "".join(f"{v:>9}" for v in VERDICTS))
+    for (row, column), counts in sorted(table.items()):
+        print(f"{row + ' ' + column:24}" + "".join(f"{counts[v]:9}" for v in VERDICTS))
+
+
 def main():
     folder, known = pathlib.Path(sys.argv[1]), read_known(sys.argv[2])
-    table = collections.defaultdict(collections.Counter)
-    accused = judge(folder / "native", "float32", known, table) + judge(folder / "float64", "float64", known, table)
-    print(f"{'':24}" + "".join(f"{v:>9}" for v in VERDICTS))
-    for (group, column), counts in sorted(table.items()):
-        print(f"{group + ' ' + column:24}" + "".join(f"{counts[v]:9}" for v in VERDICTS))
+    table, kinds = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
+    accused = sum(judge(folder / run, precision, known, table, kinds)
+                  for run, precision in (("native", "float32"), ("float64", "float64")))
+    show(table)
+    show(kinds)
     print(f"{accused} calls accused that are not known")
     return accused > 0
 

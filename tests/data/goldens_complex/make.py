@@ -23,7 +23,8 @@ for dtype in (torch.float32, torch.float64):
         # PyTorch's atan returns -pi / 2 on the right of its upper cut, where C (7.3.5.3, G.6.2) and numpy return pi / 2.
         sides = [p for p in SIDES if name != "atan" or p[1] != 2]
         re, im = (torch.tensor([p[k] for p in sides], dtype=dtype) for k in (0, 1))
-        g.add(f"Torch.{name}", torch.complex(re, im), grad=False)
+        # PyTorch forms 1 - z^2, which forgets the side: asin(2 + 0i) grows to i, its gradient there says -i.
+        g.add(f"Torch.{name}", torch.complex(re, im), grad=name not in ("asin", "acos", "asinh", "acosh"))
     for exponent in (0.5, -1.5, 2, -1, 0):
         g.add("Torch.pow", torch.complex(re, im), exponent, grad=False)
     # Results next to 1 and i, where the slope is formed from them.

@@ -12,7 +12,8 @@ struct checkers {
     const struct device_class *class;
     struct checker *items; /* owned, with their open devices */
     size_t count;
-    size_t n_working; /* of these that are at work at a time: others have a call waiting for a device that is shared */
+    size_t
+        n_working; /* of these that are at work at a time: others have a call waiting for a device that is shared */
     struct memory_budget budget;
     sem_t compute_slots;
     struct team team; /* the threads of the checkers, and spare ones where there are fewer calls */

@@ -323,7 +323,7 @@ static const struct rule_row *find_row(const char *api, size_t length, const cha
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct rule_row *row = &rows[i];
-        if (strlen(row->api) == length && !memcmp(row->api, api, length) &&
+        if (row->api[0] == api[0] && !strncmp(row->api, api, length) && !row->api[length] &&
             (!row->group || !strcmp(row->group, group)))
             return row;
     }

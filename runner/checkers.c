@@ -62,13 +62,15 @@ static struct status open_each(struct checkers *all, const struct run_options *o
                                struct arena *arena)
 {
     struct device_options shared = options_of(o, all->backend);
-    size_t n_ids = o->devices.count;
+    size_t n_ids = o->devices.count, sharing = all->class->sharing ? all->class->sharing : 1;
 
     if (all->class->find) TRY(all->class->find(&shared, arena));
     for (; all->count < wanted; all->count++) {
         struct device_options options = shared;
+        size_t group = all->count / sharing;
+        if (all->count % sharing) options.beside = all->items[all->count - 1].device;
         if (shared.device_id < 0)
-            options.device_id = n_ids ? (int)o->devices.items[all->count % n_ids] : 0;
+            options.device_id = n_ids ? (int)o->devices.items[group % n_ids] : 0;
         TRY(all->class->open(&all->items[all->count].device, &options));
     }
     return status_ok();
@@ -80,7 +82,10 @@ static struct status open_devices(struct checkers *all, const struct run_options
     struct arena arena = { 0 };
 
     if (!class) return status_error(STATUS_BAD_ARGUMENT, "there is no backend '%s'", all->backend);
-    size_t wanted = checker_count(o, class, calls);
+    all->n_working = checker_count(o, class, calls);
+    size_t wanted = all->n_working * (class->sharing ? class->sharing : 1);
+    if (wanted > calls) wanted = calls ? calls : 1;
+    if (wanted > CHECK_THREADS_MAX) wanted = CHECK_THREADS_MAX;
     all->items = memory_allocate_zeroed(wanted, sizeof *all->items);
     if (!all->items) return status_no_memory(wanted * sizeof *all->items);
     struct status status = open_each(all, o, wanted, &arena);
@@ -111,7 +116,7 @@ static struct status open_gates(struct checkers *all, const struct run_options *
 {
     uint64_t granted = o->memory_bytes ? o->memory_bytes : memory_available_bytes() / 10 * 6;
     size_t cores = (size_t)environment_cores(), threads = computing_threads(o);
-    size_t slots = all->count < cores ? all->count : cores;
+    size_t slots = all->n_working < cores ? all->n_working : cores;
     size_t spares = threads > all->count ? threads - all->count : 0;
     uint64_t keep = granted / 4 / (all->count + spares);
     if (keep < SMALLEST_ARENA_KEEP) keep = SMALLEST_ARENA_KEEP;

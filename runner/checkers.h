@@ -1,5 +1,5 @@
 /* Those who check the calls of a run: one checker per thread, each with a device and an arena of its
- * own, and what they share: the memory budget, the cores, and the help with large calls. */
+ * own, where devices share a process one more for each, and what they share: the memory budget, the cores, and the help with large calls. */
 #ifndef PROBE_RUNNER_CHECKERS_H
 #define PROBE_RUNNER_CHECKERS_H
 
@@ -12,6 +12,8 @@ struct checkers {
     const struct device_class *class;
     struct checker *items; /* owned, with their open devices */
     size_t count;
+    size_t
+        n_working; /* of these that are at work at a time: others have a call waiting for a device that is shared */
     struct memory_budget budget;
     sem_t compute_slots;
     struct team team; /* the threads of the checkers, and spare ones where there are fewer calls */

@@ -279,7 +279,7 @@ static struct run_totals totals_of(const struct run *run)
                                 .parts = &run->parts,
                                 .backend = run->backend,
                                 .profile = run->profile,
-                                .threads = run->checkers.count,
+                                .threads = run->checkers.n_working,
                                 .elapsed_s = clock_seconds() - run->started_s };
 }
 

@@ -22,7 +22,8 @@ struct device_options {
     size_t
         memory_limit_bytes; /* private memory a kernel process may take; 0: half of the machine's */
     bool translated_calls;  /* a worker gets PyTorch's calls, not those of another framework */
-    struct file_policy file_policy;            /* of the plugin's manifest */
+    struct file_policy file_policy; /* of the plugin's manifest */
+    struct device *beside; /* of the same kind, which may share what it has started; or NULL */
     const struct framework_backend *framework; /* what `backend` means, when it was found already */
     /* Is this the bare name of an API? When not, *nearest is one. NULL: any name is taken. */
     bool (*is_api)(const char **nearest, struct arena *arena, const char *name);
@@ -48,6 +49,8 @@ struct device_class {
     bool external;
     /* At most so many devices with one id; 0 = any number. */
     unsigned most_per_id;
+    /* So many devices share what does the work, which has a call waiting then while another one is in work; 0 = 1. */
+    unsigned sharing;
     /* Find what the devices of a run share, once: `options`, with no device id (-1) as yet, become those that
      * each is opened with. NULL when there is nothing to find; open finds it too where nobody did.
      *

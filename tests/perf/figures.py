@@ -3,6 +3,7 @@
 A figure is shown as measured, in seconds and megabytes; what is kept from run to run is its cost, a ratio of
 two times (or sizes) of the same run, so that it means the same on another machine. Small costs are good.
 """
+import contextlib
 import functools
 import json
 import os
@@ -11,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 
@@ -376,6 +378,56 @@ def metrics(bench):
                      100 / min(shares), "a stream read of both arrays, the slowest")
 
 
+# ---- neighbours -----------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def runs_over_and_over(bench, dump, *options):
+    """The program on all cores, started anew whenever it ends."""
+    over = threading.Event()
+    running = []
+
+    def run():
+        while not over.is_set():
+            with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
+                running[:] = [subprocess.Popen([bench.program, "run_ut", "-api_info", dump, "-o", folder, *options],
+                                               env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)]
+                running[0].wait()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        time.sleep(0.3)  # the first calls of the dump are small
+        yield
+    finally:
+        over.set()
+        for process in running:
+            process.kill()
+        thread.join()
+
+
+def neighbour_gb(bench):
+    """What a stream read on every core gets, GB/s of all together."""
+    found = re.match(r"([\d.]+) GB/s", bench.run("bench_neighbour", 2))
+    if not found:
+        raise NotMeasured("bench_neighbour prints no speed")
+    return float(found.group(1))
+
+
+def neighbours(bench):
+    """How much of its bandwidth another program on all cores keeps beside a run, with and without --nice: best of two."""
+    dump = bench.dump("gpt2")
+    alone = max(neighbour_gb(bench) for _ in range(2))
+    kept = {}
+    for options in ((), ("--nice",)):
+        shares = []
+        for _ in range(2):
+            with runs_over_and_over(bench, dump, *options):
+                shares.append(neighbour_gb(bench) / alone)
+        kept[options] = max(shares)
+    yield Figure("neighbour", "bandwidth that a stream on every core keeps beside a run with --nice",
+                 f"{100 * kept['--nice',]:.0f} %; without it {100 * kept[()]:.0f} %", "", "", 1 / kept["--nice",], "the same alone")
+
+
 GROUPS = {
     "decoder": decoder,
     "small": small_dumps,
@@ -388,4 +440,5 @@ GROUPS = {
     "metrics": metrics,
     "one-call": one_call,
     "torch": torch_worker,
+    "neighbours": neighbours,
 }

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <libgen.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -61,6 +62,8 @@ static struct status run(struct device_result *out, const struct api_case *c, bo
 {
     return device->class->run(device, out, &arena, c, gradients);
 }
+
+static char caller_text[300000];
 
 /* --- words --------------------------------------------------------------------------------------- */
 
@@ -187,7 +190,7 @@ START_TEST(the_request_is_as_documented)
         "{\"dtype\":\"torch.float32\"},{\"device\":\"npu:0\"}],\"kwargs\":{\"keepdim\":true},"
         "\"gradients\":true,\"cotangents\":[null],"
         "\"recorded\":[{\"dtype\":\"torch.float32\",\"shape\":[6]},null],"
-        "\"autocast\":null,\"free\":64}");
+        "\"autocast\":null,\"free\":64}\n");
     ck_assert_mem_eq(bytes, x.tensor.tensor->data, 12);
     text_release(&line);
 }
@@ -581,15 +584,15 @@ START_TEST(shared_memory_is_trimmed)
     struct worker_process process = { .words = NULL };
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 64 * page;
     ck_assert(!worker_process_open(&process).code);
-    worker_process_trim(&process, 0); /* nothing yet */
+    worker_memory_trim(&process.memory, 0); /* nothing yet */
     ck_assert(!process.memory.reserve(&process.memory, bytes - 5).code);
     ck_assert_uint_eq(process.memory.bytes, bytes);
     ck_assert(!process.memory.reserve(&process.memory, 3).code); /* it does not shrink */
     ck_assert_uint_eq(process.memory.bytes, bytes);
     memset(process.memory.base, 1, bytes);
-    worker_process_trim(&process, bytes);
+    worker_memory_trim(&process.memory, bytes);
     ck_assert_int_eq(process.memory.base[bytes - 1], 1);
-    worker_process_trim(&process, 2 * page + 7);
+    worker_memory_trim(&process.memory, 2 * page + 7);
     for (size_t i = 0; i < bytes && !emulated();
          i++) /* qemu-user takes advice without heeding it */
         ck_assert_int_eq(process.memory.base[i], i < 2 * page);
@@ -638,6 +641,100 @@ START_TEST(few_addresses_will_do)
     ck_assert_str_eq(worker_process_open(&process).text,
                      "cannot map shared memory: Cannot allocate memory");
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &usual), 0);
+}
+END_TEST
+
+/* --- two devices, one process ---------------------------------------------------------------------- */
+
+enum { CALLS = 210 };
+
+struct caller {
+    struct device *device;
+    const char *bad; /* what one of `every` calls asks for; or NULL */
+    unsigned every;
+    unsigned wrong, failed, bad_failed;
+};
+
+/* Calls of growing size: small requests go ahead, large ones do not. */
+static void *call_often(void *context)
+{
+    struct caller *caller = context;
+    for (unsigned i = 0; i < CALLS; i++) {
+        struct arena own = { 0 };
+        struct device_result r = { 0 };
+        bool is_bad = caller->bad && i % caller->every == 3;
+        struct value x = ramp_value(&own, DT_F32, true, SHAPE(1 + i, 3));
+        struct value text = string_value(i % 10 == 9 ? caller_text : "short");
+        struct api_case c =
+            make_case(&own, "Torch", is_bad ? caller->bad : "f", list_value(&own, 2, x, text));
+        struct status st = caller->device->class->run(caller->device, &r, &own, &c, false);
+        caller->bad_failed += is_bad && st.code == STATUS_DEVICE;
+        caller->failed += !is_bad && st.code;
+        if (!is_bad && !st.code) {
+            const struct value *got = &r.outputs.list.items[0];
+            caller->wrong +=
+                got->kind != VALUE_TENSOR ||
+                memcmp(got->tensor.tensor->data, x.tensor.tensor->data, (size_t)(1 + i) * 12) != 0;
+        }
+        arena_release(&own);
+    }
+    return NULL;
+}
+
+/* Two threads with a device each, on one process: each gets its own answers, and whoever asks for trouble has it alone,
+ * whether requests wait in the pipe ("ahead") or not. */
+static const struct {
+    const char *greeting, *bad;
+    unsigned every;
+} shared_processes[] = {
+    { "ahead", NULL, 7 },       { "well", NULL, 7 },       { "ahead", "exit", 7 },
+    { "well", "exit", 7 },      { "ahead", "garbage", 7 }, { "ahead", "another", 7 },
+    { "ahead", "poisoned", 7 }, { "ahead", "hang", 105 },
+};
+
+START_TEST(two_devices_share_a_process)
+{
+    const unsigned every = shared_processes[_i].every;
+    struct caller callers[2] = { { .bad = shared_processes[_i].bad, .every = every },
+                                 { .every = every } };
+    pthread_t threads[2];
+    struct device_options options = { .case_timeout_s = 3 };
+    memset(caller_text, 'x', sizeof caller_text - 1);
+    for (int i = 0; i < 2; i++) {
+        options.beside = i ? callers[0].device : NULL;
+        callers[i].device =
+            open_with("tests/plugin/worker-peer", shared_processes[_i].greeting, options);
+    }
+    for (int i = 0; i < 2; i++) ck_assert(!callers[i].device->class->ready(callers[i].device).code);
+    for (int i = 0; i < 2; i++)
+        ck_assert(!pthread_create(&threads[i], NULL, call_often, &callers[i]));
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+        ck_assert_uint_eq(callers[i].wrong, 0);
+        ck_assert_uint_eq(callers[i].failed, 0);
+        ck_assert_uint_eq(callers[i].bad_failed, callers[i].bad ? CALLS / every : 0);
+    }
+    for (int i = 0; i < 2; i++) callers[i].device->class->close(callers[i].device);
+}
+END_TEST
+
+/* Of three devices the last has a process of its own; all of them serve. */
+START_TEST(a_third_device_has_its_own_process)
+{
+    struct device_options options = { .case_timeout_s = 3 };
+    struct device *devices[3];
+    for (int i = 0; i < 3; i++) {
+        options.beside = i ? devices[i - 1] : NULL;
+        devices[i] = open_with("tests/plugin/worker-peer", "ahead", options);
+    }
+    for (int i = 0; i < 3; i++) {
+        struct device_result r;
+        struct value x = ramp_value(&arena, DT_F32, true, SHAPE(2, 3));
+        struct api_case c = make_case(&arena, "Torch", "f", list_value(&arena, 1, x));
+        ck_assert(!devices[i]->class->ready(devices[i]).code);
+        ck_assert(!devices[i]->class->run(devices[i], &r, &arena, &c, false).code);
+        devices[i]->class->close(devices[i]); /* the others go on */
+    }
 }
 END_TEST
 
@@ -714,6 +811,9 @@ int main(void)
     tcase_add_test(tests, shared_memory_is_trimmed);
     tcase_add_test(tests, few_addresses_will_do);
     tcase_add_test(tests, descriptors_may_run_out);
+    tcase_add_loop_test(tests, two_devices_share_a_process, 0,
+                        (int)(sizeof shared_processes / sizeof *shared_processes));
+    tcase_add_test(tests, a_third_device_has_its_own_process);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -46,7 +46,7 @@ static void check_argument(struct value argument, const char *want)
         asprintf(&values_text,
                  "{\"run\":1,\"api\":\"Torch.f.0\",\"type\":\"Torch\",\"name\":\"f\",\"args\":[%s],"
                  "\"kwargs\":{},\"gradients\":false,\"recorded\":[],\"autocast\":null,"
-                 "\"free\":%d}",
+                 "\"free\":%d}\n",
                  want, (int)memory.used),
         0);
     ck_assert_str_eq(line.bytes, values_text);
@@ -138,7 +138,7 @@ START_TEST(recorded_outputs_are_described)
         "{\"run\":3,\"api\":\"Torch.f.0\",\"type\":\"Torch\",\"name\":\"f\",\"args\":[],\"kwargs\":"
         "{},"
         "\"gradients\":true,\"cotangents\":[],\"recorded\":[{\"dtype\":\"torch.quint8\",\"shape\":"
-        "[2,3]},null,{\"dtype\":\"\",\"shape\":[]},null],\"autocast\":null,\"free\":0}");
+        "[2,3]},null,{\"dtype\":\"\",\"shape\":[]},null],\"autocast\":null,\"free\":0}\n");
     /* The same line is used again, and an autocast is asked for where the outputs are narrow. */
     c.args = list_value(&arena, 1, ramp_value(&arena, DT_F32, false, SHAPE(1)));
     c.outputs = list_value(&arena, 1, ramp_value(&arena, DT_BF16, false, SHAPE(1)));

@@ -11,6 +11,7 @@
 
 static const char *const greetings[][2] = {
     { "well", "{\"protocol\":1,\"name\":\"peer\"}" },
+    { "ahead", "{\"protocol\":1,\"capabilities\":[\"backward\",\"ahead\"]}" },
     { "forward", "{\"protocol\":1,\"capabilities\":[]}" },
     { "old", "{\"protocol\":0}" },
     { "mumbling", "hello there" },

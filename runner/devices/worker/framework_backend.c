@@ -304,6 +304,7 @@ const struct device_class device_framework = {
     .alter_inputs = true,
     .external = true,
     .most_per_id = 8,
+    .sharing = 2,
     .find = find_shared,
     .open = framework_open,
     .ready = framework_ready,

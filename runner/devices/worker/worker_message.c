@@ -214,7 +214,7 @@ struct status worker_request(struct text *out, struct worker_memory *memory, uin
 
     out->used = 0;
     out->failed = false;
-    memory->used = 0;
+    memory->used = memory->first;
     text_append(out, "{\"run\":%" PRIu64 ",\"api\":", number);
     append_quoted(out, c->full_name);
     text_append(out, ",\"type\":");
@@ -239,7 +239,7 @@ struct status worker_request(struct text *out, struct worker_memory *memory, uin
     text_append(out, "],\"autocast\":");
     if (autocast == DT_NONE) text_append(out, "null");
     else text_append(out, "\"%s\"", dtype_info(autocast)->name);
-    text_append(out, ",\"free\":%" PRIu64 "}", memory->used);
+    text_append(out, ",\"free\":%" PRIu64 "}\n", memory->used);
     if (out->failed) st = status_no_memory(out->used);
 end:
     arena_release(&arena);
@@ -248,13 +248,14 @@ end:
 
 /* --- greeting ----------------------------------------------------------------------------------------- */
 
-static bool lacks(const cJSON *capabilities, const char *wanted)
+static bool lists(const cJSON *capabilities, const char *wanted)
 {
     const cJSON *item;
-    if (!cJSON_IsArray(capabilities)) return false;
-    for (item = capabilities->child; item; item = item->next)
-        if (cJSON_IsString(item) && !strcmp(item->valuestring, wanted)) return false;
-    return true;
+    cJSON_ArrayForEach(item, capabilities)
+    {
+        if (cJSON_IsString(item) && !strcmp(item->valuestring, wanted)) return true;
+    }
+    return false;
 }
 
 struct status worker_read_greeting(struct worker_greeting *out, const char *line, size_t bytes)
@@ -275,7 +276,9 @@ struct status worker_read_greeting(struct worker_greeting *out, const char *line
                           "the worker speaks version %g of the protocol, this program version %d",
                           protocol->valuedouble, WORKER_PROTOCOL);
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(root, "name");
-    out->forward_only = lacks(cJSON_GetObjectItemCaseSensitive(root, "capabilities"), "backward");
+    const cJSON *capabilities = cJSON_GetObjectItemCaseSensitive(root, "capabilities");
+    out->forward_only = cJSON_IsArray(capabilities) && !lists(capabilities, "backward");
+    out->takes_ahead = cJSON_IsArray(capabilities) && lists(capabilities, "ahead");
     (void)snprintf(out->name, sizeof out->name, "%s", cJSON_IsString(name) ? name->valuestring : "");
     text_tidy(out->name);
     cJSON_Delete(root);
@@ -317,7 +320,8 @@ static struct status read_tensor(struct value *out, struct arena *arena,
         return INVALID("a shape that is too large");
     if (!read_count(&offset, cJSON_GetObjectItemCaseSensitive(node, "offset")))
         return INVALID("a tensor without an offset");
-    if (bytes && (offset > memory->bytes || bytes > memory->bytes - offset))
+    uint64_t end = memory->bytes < memory->limit ? memory->bytes : memory->limit;
+    if (bytes && (offset < memory->first || offset > end || bytes > end - offset))
         return INVALID("a tensor outside the shared memory");
     struct tensor *tensor = arena_allocate(arena, sizeof *tensor);
     if (!tensor) return status_no_memory(sizeof *tensor);

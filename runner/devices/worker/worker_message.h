@@ -25,23 +25,25 @@ void text_append(struct text *text, const char *format, ...)
 void text_reserve(struct text *text, size_t bytes);
 void text_release(struct text *text);
 
-/* Shared memory as the message code sees it. */
+/* Shared memory as the message code sees it: of one device a part of the file, all of it where it is alone. */
 struct worker_memory {
-    unsigned char *base;
-    uint64_t used;                  /* by inputs */
-    uint64_t limit;                 /* of the mapping */
+    unsigned char *base;            /* of the file */
+    int descriptor;                 /* of the file */
+    uint64_t first, limit;          /* where the part begins and ends, inside the mapping */
+    uint64_t used;                  /* up to which inputs lie */
     struct status (*reserve)(struct worker_memory *memory, uint64_t bytes); /* make the file
                                                                                that long */
     uint64_t bytes;                 /* of the file, as last seen */
 };
 /* clang-format on */
 
-/* Write the request for a call (without the newline) and copy its tensors into memory. */
+/* Write the request for a call, with the newline, and copy its tensors into memory. */
 struct status worker_request(struct text *out, struct worker_memory *memory, uint64_t number,
                              const struct api_case *c, bool want_gradients);
 
 struct worker_greeting {
     bool forward_only; /* it lists capabilities, and "backward" is not among them */
+    bool takes_ahead;  /* "ahead" is: a request may wait while the one before is in work */
     char name[120];    /* what it calls itself; "" when it does not say */
 };
 

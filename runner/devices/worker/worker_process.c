@@ -20,6 +20,8 @@
 #include "core/memory.h"
 #include "core/quantity.h"
 
+enum { PLACE = 64 }; /* offsets of tensors are multiples of it */
+
 /* Where the child finds the command: the start of the shared memory, which holds tensors later. */
 struct command_block {
     uint64_t memory_limit;
@@ -75,18 +77,30 @@ static void become_command(const int *descriptors, size_t count)
 /* The file only grows: F_SEAL_SHRINK makes reading it safe whatever the worker does. */
 static struct status reserve(struct worker_memory *memory, uint64_t bytes)
 {
-    struct worker_process *process =
-        (struct worker_process *)(void *)((char *)memory - offsetof(struct worker_process, memory));
     struct stat stat;
     if (bytes <= memory->bytes) return status_ok();
-    if (fstat(process->memory_descriptor, &stat))
+    if (fstat(memory->descriptor, &stat))
         return status_error(STATUS_IO, "cannot size shared memory: %s", strerror(errno));
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t wanted = (bytes + page - 1) / page * page;
-    if ((uint64_t)stat.st_size < wanted && ftruncate(process->memory_descriptor, (off_t)wanted))
+    if ((uint64_t)stat.st_size < wanted && ftruncate(memory->descriptor, (off_t)wanted))
         return status_error(STATUS_IO, "cannot enlarge shared memory: %s", strerror(errno));
     memory->bytes = (uint64_t)stat.st_size < wanted ? wanted : (uint64_t)stat.st_size;
     return status_ok();
+}
+
+void worker_memory_look(struct worker_memory *memory)
+{
+    struct stat stat;
+    if (!fstat(memory->descriptor, &stat)) memory->bytes = (uint64_t)stat.st_size;
+}
+
+void worker_memory_trim(struct worker_memory *memory, uint64_t keep_bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t from = memory->first + keep_bytes / page * page;
+    uint64_t end = memory->bytes < memory->limit ? memory->bytes : memory->limit;
+    if (end > from) (void)madvise(memory->base + from, end - from, MADV_REMOVE);
 }
 
 struct status worker_process_open(struct worker_process *process)
@@ -111,15 +125,10 @@ struct status worker_process_open(struct worker_process *process)
         return st;
     }
     (void)madvise(base, limit, MADV_DONTDUMP);
-    process->memory = (struct worker_memory){ .base = base, .limit = limit, .reserve = reserve };
+    process->memory = (struct worker_memory){
+        .base = base, .descriptor = process->memory_descriptor, .limit = limit, .reserve = reserve
+    };
     return status_ok();
-}
-
-void worker_process_trim(struct worker_process *process, uint64_t keep_bytes)
-{
-    struct worker_memory *memory = &process->memory;
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), keep = keep_bytes / page * page;
-    if (memory->bytes > keep) (void)madvise(memory->base + keep, memory->bytes - keep, MADV_REMOVE);
 }
 
 void worker_process_close(struct worker_process *process)
@@ -139,6 +148,7 @@ static struct status write_command(struct worker_process *process)
     size_t bytes = sizeof(struct command_block), used = 0;
     for (size_t i = 0; i < process->n_words; i++) bytes += strlen(process->words[i]) + 1;
     TRY(process->memory.reserve(&process->memory, bytes));
+    process->command_bytes = (bytes + PLACE - 1) / PLACE * PLACE;
     struct command_block *block = (struct command_block *)(void *)process->memory.base;
     block->memory_limit = process->memory_limit;
     block->count = (uint32_t)process->n_words;
@@ -191,7 +201,7 @@ struct status worker_process_start(struct worker_process *process)
     (void)fcntl(process->to, F_SETFL, O_NONBLOCK);
     (void)fcntl(process->from, F_SETFL, O_NONBLOCK);
     process_log_open(&process->log, ends[CHILD_LOG][1]);
-    process->line.used = 0;
+    process->line.used = process->taken = 0;
     return status_ok();
 }
 
@@ -277,10 +287,8 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-enum reading { READING_MORE, READING_LINE, READING_END, READING_TOO_LONG, READING_NO_MEMORY };
-
 /* Read what has come; is there a whole line? */
-static enum reading read_some(struct worker_process *process)
+static enum worker_reading read_some(struct worker_process *process)
 {
     char buffer[65536];
     struct text *line = &process->line;
@@ -309,31 +317,40 @@ static bool write_some(struct worker_process *process, const char *line, size_t 
     return true;
 }
 
-struct status worker_process_exchange(struct worker_process *process, const char **reply,
-                                      size_t *reply_bytes, const char *line, size_t bytes,
-                                      double timeout_s, const char *doing)
+size_t worker_process_send(struct worker_process *process, const char *bytes, size_t count)
 {
-    double deadline = timeout_s > 0 ? now_s() + timeout_s : 0;
-    size_t sent = 0, total = bytes + 1;
-    enum reading state = READING_MORE;
-    char *framed = memory_allocate(total);
-    if (!framed) return status_no_memory(total);
-    memcpy(framed, line, bytes);
-    framed[bytes] = '\n';
+    size_t sent = 0;
+    /* Whoever waits for the answer notices when the process is gone. */
+    (void)write_some(process, bytes, count, &sent);
+    return sent;
+}
 
-    process->line.used = 0; /* what came unasked is dropped */
-    struct status st = status_ok();
+/* Drop the line that was taken last. What came behind it answers a request that was sent ahead, or, when there was
+ * none, came unasked and is dropped, too. */
+static enum worker_reading drop_taken(struct worker_process *process, bool is_ahead)
+{
+    struct text *line = &process->line;
+    size_t left = is_ahead ? line->used - process->taken : 0;
+    if (left) memmove(line->bytes, line->bytes + process->taken, left);
+    line->used = left;
+    process->taken = 0;
+    return left && memchr(line->bytes, '\n', left) ? READING_LINE : READING_MORE;
+}
+
+enum worker_reading worker_process_wait(struct worker_process *process,
+                                        const struct worker_line *request)
+{
+    double deadline = request->timeout_s > 0 ? now_s() + request->timeout_s : 0;
+    size_t sent = request->sent;
+    enum worker_reading state = drop_taken(process, request->is_ahead);
     while (state == READING_MORE) {
-        if (!write_some(process, framed, total, &sent)) state = READING_END;
+        if (!write_some(process, request->bytes, request->count, &sent)) state = READING_END;
         double left_ms = deadline > 0 ? (deadline - now_s()) * 1e3 : 1e9;
-        if (left_ms <= 0) {
-            st = bury(process, true, timeout_s, doing);
-            break;
-        }
+        if (left_ms <= 0) return READING_TOO_SLOW;
         struct pollfd watched[3] = {
             { .fd = process->from, .events = POLLIN },
             { .fd = process->log.descriptor, .events = POLLIN },
-            { .fd = sent < total ? process->to : -1, .events = POLLOUT },
+            { .fd = sent < request->count ? process->to : -1, .events = POLLOUT },
         };
         int wait_ms = left_ms > 1e8 ? 100000000 : (int)left_ms + 1;
         if (state == READING_MORE && poll(watched, 3, wait_ms) < 0 && errno != EINTR)
@@ -341,26 +358,31 @@ struct status worker_process_exchange(struct worker_process *process, const char
         process_log_drain(&process->log);
         if (state == READING_MORE) state = read_some(process);
     }
-    memory_release(framed);
-    if (st.code) return st;
-    if (state == READING_NO_MEMORY || state == READING_TOO_LONG) {
-        worker_process_stop(process); /* the rest of its line would be read as the next one */
-        if (state == READING_NO_MEMORY) {
-            text_release(&process->line);
-            return status_no_memory(WORKER_LINE_MAX);
-        }
-        return status_error(STATUS_DEVICE, "device sent more than %s without a newline",
-                            quantity_bytes(WORKER_LINE_MAX).text);
+    return state;
+}
+
+/* The rest of a line that is no answer would be read as the next one. */
+static struct status refuse_line(struct worker_process *process, enum worker_reading state)
+{
+    worker_process_stop(process);
+    if (state == READING_NO_MEMORY) {
+        text_release(&process->line);
+        return status_no_memory(WORKER_LINE_MAX);
     }
-    if (state == READING_END) return bury(process, false, 0, doing);
+    return status_error(STATUS_DEVICE, "device sent more than %s without a newline",
+                        quantity_bytes(WORKER_LINE_MAX).text);
+}
+
+struct status worker_process_take(struct worker_process *process, const char **reply,
+                                  size_t *reply_bytes, enum worker_reading state,
+                                  const struct worker_line *request)
+{
+    if (state == READING_TOO_SLOW) return bury(process, true, request->timeout_s, request->doing);
+    if (state == READING_END) return bury(process, false, 0, request->doing);
+    if (state != READING_LINE) return refuse_line(process, state);
     const char *end = memchr(process->line.bytes, '\n', process->line.used);
     *reply = process->line.bytes;
     *reply_bytes = (size_t)(end - process->line.bytes);
-
-    struct stat stat;
-    if (!fstat(process->memory_descriptor, &stat))
-        process->memory.bytes = (uint64_t)stat.st_size < process->memory.limit
-                                    ? (uint64_t)stat.st_size
-                                    : process->memory.limit;
+    process->taken = *reply_bytes + 1;
     return status_ok();
 }

@@ -200,7 +200,7 @@ def serve(about, devices, open_framework):
                 framework = open_framework(options.device, request["device"], request["jit_compile"])
                 memory = Memory(request["memory"])
                 answer({"protocol": PROTOCOL, "name": framework.name_of_device(),
-                        "capabilities": ["backward"]})
+                        "capabilities": ["backward", "ahead"]})
             except Exception as error:
                 answer({"protocol": PROTOCOL, "error": describe(error)})
         else:

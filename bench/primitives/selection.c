@@ -10,6 +10,7 @@
 #include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
 #include "bench/tape/promotion.h"
+#include "core/vectorize.h"
 
 /* ---- selection ------------------------------------------------------------------------------ */
 
@@ -48,20 +49,56 @@ struct select_context {
     struct node *out;
 };
 
+/* Numbers that are chosen from: n from `from` on, or one. */
+struct choice {
+    const double *from;
+    bool varies;
+};
+
+VECTORIZED static void choose(double *out, const int64_t *restrict mask, const struct choice *first,
+                              const struct choice *second, size_t n)
+{
+    const double a = *first->from, b = *second->from;
+    const double *as = first->varies ? first->from : out;
+    const double *bs = second->varies ? second->from : out;
+    const bool a_varies = first->varies, b_varies = second->varies;
+    for (size_t i = 0; i < n; i++) {
+        double x = a_varies ? as[i] : a, y = b_varies ? bs[i] : b;
+        out[i] = mask[i] ? x : y;
+    }
+}
+
+static void select_integers(const struct select_context *c, size_t out, size_t count,
+                            const size_t *offset, const int64_t *step)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool first = c->mask->integer[offset[0] + (step[0] ? i : 0)] != 0;
+        size_t at = offset[first ? 1 : 2] + (step[first ? 1 : 2] ? i : 0);
+        c->out->integer[out + i] = (first ? c->a : c->b)->integer[at];
+    }
+}
+
 static void select_row(void *context, size_t out, size_t count, const size_t *offset,
                        const int64_t *step)
 {
     const struct select_context *c = context;
-    for (size_t i = 0; i < count; i++) {
-        bool first = c->mask->integer[offset[0] + (step[0] ? i : 0)] != 0;
-        const struct node *from = first ? c->a : c->b;
+    if (c->out->integer) {
+        select_integers(c, out, count, offset, step);
+        return;
+    }
+    const struct choice a = { c->a->value + offset[1], step[1] },
+                        b = { c->b->value + offset[2], step[2] };
+    const int64_t *mask = c->mask->integer + offset[0];
+    double *value = c->out->value + out;
+    if (step[0]) choose(value, mask, &a, &b, count);
+    for (size_t i = 0; !step[0] && i < count; i++) {
+        const struct choice *chosen = *mask ? &a : &b;
+        value[i] = chosen->from[chosen->varies ? i : 0];
+    }
+    for (size_t i = 0; c->out->error && i < count; i++) {
+        bool first = mask[step[0] ? i : 0] != 0;
         size_t at = offset[first ? 1 : 2] + (step[first ? 1 : 2] ? i : 0);
-        if (c->out->integer) {
-            c->out->integer[out + i] = from->integer[at];
-            continue;
-        }
-        c->out->value[out + i] = from->value[at];
-        if (c->out->error) c->out->error[out + i] = node_error(from, at);
+        c->out->error[out + i] = node_error(first ? c->a : c->b, at);
     }
 }
 

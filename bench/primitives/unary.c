@@ -10,6 +10,7 @@
 #include "bench/primitives/composed_functions.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/known_values.h"
 #include "core/kernel_modes.h"
 
 static void unary_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -186,6 +187,7 @@ struct unary_context {
     double relative, absolute; /* of its own rounding */
     kernel_loss *loss;         /* or NULL */
     bool is_root;              /* of a model: sqrt */
+    bool known;                /* the values are there */
 };
 
 /* The bound of y = f(x), x off by e at most. */
@@ -224,9 +226,8 @@ static void unary_elements(const struct node *node, size_t start, size_t count, 
         const double *e = NULL,
                      *in = error ? node_bounded_block(&e, x, start + done, n, buffer, bounds)
                                  : node_block(x, start + done, n, buffer);
-        if (c->f->vector) c->f->vector(y, in, n);
-        else
-            for (size_t i = 0; i < n; i++) y[i] = c->f->scalar(in[i]);
+        if (!c->known && c->f->vector) c->f->vector(y, in, n);
+        for (size_t i = 0; !c->known && !c->f->vector && i < n; i++) y[i] = c->f->scalar(in[i]);
         if (tape_is_single(c->tape))
             for (size_t i = 0; i < n; i++) y[i] = (float)y[i];
         for (size_t i = 0; error && i < n; i++) {
@@ -235,6 +236,23 @@ static void unary_elements(const struct node *node, size_t start, size_t count, 
             error[done + i] = open ? INFINITY : unary_bound(c, in[i], e[i], y[i]);
         }
     }
+}
+
+static bool is_alike(const struct node *a, const struct node *b)
+{
+    return a->parameters == b->parameters;
+}
+
+/* The values that the other model has, or NULL. Logarithms change some of theirs (is_log_of_rest). */
+static double *take_known(struct tape *tape, struct node *node, const struct unary_function *f)
+{
+    bool shares = tape_is_model(tape) && f->vector && strncmp(f->name, "log", 3) != 0;
+    if (!shares) return NULL;
+    const struct node *known = tape_is_typical(tape) && tape->twin && tape_is_model(tape->twin)
+                                   ? known_values_find(tape, node, is_alike)
+                                   : NULL;
+    if (!known) known_values_enter(tape, node);
+    return known ? known->value : NULL;
 }
 
 static struct node *evaluate_unary(struct tape *tape, const struct unary_function *f,
@@ -258,6 +276,8 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
         c->loss = tape_is_model(tape) ? kernel_loss_of(f) : NULL;
         c->is_root = tape_is_model(tape) && !strcmp(f->name, "sqrt");
         deferral.bounded = !node_is_exact(x) || c->loss;
+        deferral.values = take_known(tape, node, f);
+        c->known = deferral.values;
     }
     node_evaluate(tape, node, deferral, defers);
     return tape_failed(tape) ? tape_failure(tape) : node;

@@ -433,6 +433,18 @@ static void read_some(void *context, size_t start, size_t count)
     dtype_to_double(r->value + start, from, r->dtype, count);
 }
 
+/* The elements of an input tensor that the other model of a kernel has converted; NULL where there are none. They are
+ * shared: models change bounds, not values. */
+static double *twin_elements(const struct tape *tape, const struct node *node)
+{
+    bool shares = tape->twin && tape_is_model(tape) && tape_is_model(tape->twin);
+    for (const struct node *other = shares ? tape->twin->newest : NULL; other; other = other->older)
+        if (other->source && other->value && other->source->data == node->source->data &&
+            other->dtype == node->dtype && other->n == node->n)
+            return other->value;
+    return NULL;
+}
+
 const double *node_values(struct tape *tape, struct node *node)
 {
     if (node->value || tape_failed(tape)) return node->value ? node->value : failed_value;
@@ -447,6 +459,8 @@ const double *node_values(struct tape *tape, struct node *node)
         end_deferral(tape, node);
         return node->value ? node->value : failed_value;
     }
+    bool is_input = node->source && !node->integer;
+    if (is_input && (node->value = twin_elements(tape, node))) return node->value;
     double *value = tape_allocate(tape, node->n, sizeof *value);
     if (!value) return failed_value;
     struct read_elements read = { value, node->single, DT_F32 };

@@ -1,13 +1,17 @@
-/* What a model takes from the evaluation before it, and sums that it reads where they lie. */
+/* What a model takes from the evaluation before it, and lines that it reads where they lie or side by side. */
 #include "bench/tape/known_values.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "bench/arithmetic/vector_math.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
+#include "bench/primitives/softmax.h"
+#include "bench/primitives/softmax_gradient.h"
+#include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
 #include "support/random_numbers.h"
 #include "support/suite.h"
@@ -124,6 +128,76 @@ START_TEST(sums_in_place_are_those_of_a_copy)
 }
 END_TEST
 
+/* The models of one kernel convert an input once and compute a function of it once; the reference's elements, which may
+ * be refined in place, and those of other inputs and functions are none of theirs. */
+START_TEST(models_share_inputs_and_functions)
+{
+    struct tape worst, typical;
+    tape_open(&worst, &arena, BENCH_MODEL_WORST, false);
+    tape_open(&typical, &arena, BENCH_MODEL_TYPICAL, false);
+    worst.twin = &reference;
+    typical.twin = &worst;
+    const double *exact = node_values(&reference, leaf(&reference, first));
+    struct node *a = leaf(&worst, first), *b = leaf(&typical, first), *c = leaf(&typical, second);
+    ck_assert(node_values(&worst, a) != exact);
+    ck_assert_ptr_eq(node_values(&typical, b), a->value);
+    ck_assert(node_values(&typical, c) != a->value);
+    struct node *known = node_apply(&worst, "exp", a), *found = node_apply(&typical, "exp", b);
+    ck_assert_ptr_eq(found->value, known->value);
+    ck_assert_double_eq(found->value[3], scalar_exp(first[3]));
+    ck_assert(found->relative > 0 && found->relative < known->relative);
+    ck_assert(node_apply(&typical, "tanh", b)->value != known->value);
+    ck_assert(node_apply(&typical, "exp", c)->value != known->value);
+    ck_assert(!tape_failed(&worst) && !tape_failed(&typical));
+}
+END_TEST
+
+/* Lines of a softmax are modelled side by side; each as it is alone, bit for bit, along rows and columns, where a line has
+ * an infinity or a NaN, too. */
+START_TEST(lines_of_softmax_do_not_depend_on_their_neighbours)
+{
+    enum { LINES = 37, EXTENT = 9, ALL = LINES * EXTENT };
+    static const int64_t many[2] = { LINES, EXTENT }, one[2] = { 1, EXTENT },
+                         turned[2] = { EXTENT, LINES };
+    static float rows[ALL], columns[ALL], weights[ALL];
+    for (size_t i = 0; i < ALL; i++) {
+        rows[i] = (float)(4 * uniform() - 2);
+        weights[i] = (float)(uniform() - 0.5);
+    }
+    rows[2 * EXTENT + 3] = NAN;
+    rows[5 * EXTENT + 1] = -INFINITY;
+    rows[7 * EXTENT] = INFINITY;
+    for (size_t i = 0; i < ALL; i++) columns[i % EXTENT * LINES + i / EXTENT] = rows[i];
+    for (int k = 0; k < 2; k++) {
+        struct tape tape;
+        struct tensor tensor[2 + LINES], factor[1 + LINES];
+        tape_open(&tape, &arena, k ? BENCH_MODEL_TYPICAL : BENCH_MODEL_WORST, false);
+        tensor_wrap(&tensor[0], rows, DT_F32, 2, many);
+        tensor_wrap(&tensor[1], columns, DT_F32, 2, turned);
+        tensor_wrap(&factor[0], weights, DT_F32, 2, many);
+        struct node *all = node_softmax(&tape, node_leaf(&tape, &tensor[0], false), 1);
+        struct node *down = node_softmax(&tape, node_leaf(&tape, &tensor[1], false), 0);
+        struct node *gradient =
+            node_softmax_gradient(&tape, all, node_leaf(&tape, &factor[0], false), 1, NULL);
+        for (size_t line = 0; line < LINES; line++) {
+            size_t at = line * EXTENT, bytes = EXTENT * sizeof(double);
+            tensor_wrap(&tensor[2 + line], rows + at, DT_F32, 2, one);
+            tensor_wrap(&factor[1 + line], weights + at, DT_F32, 2, one);
+            struct node *alone = node_softmax(&tape, node_leaf(&tape, &tensor[2 + line], false), 1);
+            struct node *back = node_softmax_gradient(
+                &tape, alone, node_leaf(&tape, &factor[1 + line], false), 1, NULL);
+            ck_assert_mem_eq(all->value + at, alone->value, bytes);
+            ck_assert_mem_eq(all->error + at, alone->error, bytes);
+            ck_assert_mem_eq(gradient->value + at, back->value, bytes);
+            ck_assert_mem_eq(gradient->error + at, back->error, bytes);
+            for (size_t j = 0; j < EXTENT; j++)
+                ck_assert(down->error[j * LINES + line] == alone->error[j]);
+        }
+        ck_assert(!tape_failed(&tape));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("known_values");
@@ -132,6 +206,8 @@ int main(void)
     tcase_add_test(tests, products_are_known_by_their_bits);
     tcase_add_test(tests, scattered_sums_are_known_by_their_map);
     tcase_add_test(tests, sums_in_place_are_those_of_a_copy);
+    tcase_add_test(tests, models_share_inputs_and_functions);
+    tcase_add_test(tests, lines_of_softmax_do_not_depend_on_their_neighbours);
     suite_add_tcase(suite, tests);
     int failed = suite_run(suite);
     arena_release(&arena);

@@ -1,5 +1,6 @@
 /* Errors in one line of a tensor: drawn from normal laws, and spoilt in known places. */
 #include <math.h>
+#include <string.h>
 
 #include "standards/error_lines.h"
 #include "support/random_numbers.h"
@@ -245,6 +246,35 @@ START_TEST(one_pass_finds_what_the_definition_finds)
 }
 END_TEST
 
+/* Blocks without errors that are passed over leave what blocks of NaN leave, also within rows and where rows end. */
+START_TEST(blocks_without_errors_are_passed_over)
+{
+    static const int64_t shapes[][2] = {
+        { 9, 200 }, { 45, 40 }, { 3, 600 }, { 10, 256 }, { 2, 900 }
+    };
+    for (uint64_t seed = 1; seed <= 8; seed++)
+        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+            struct error_field field = { z, want, (size_t)(shapes[k][0] * shapes[k][1]), 2,
+                                         shapes[k] };
+            struct line_findings found, wanted;
+            struct error_lines *lines;
+            draw(seed, 1, 0.5);
+            for (size_t i = 0; i < field.n; i++)
+                if (seed >> i / ERROR_LINES_BLOCK % 4 & 1) z[i] = NAN;
+            ck_assert_int_eq(error_lines_find(&wanted, &arena, &field).code, STATUS_OK);
+            ck_assert_int_eq(error_lines_open(&lines, &arena, &field).code, STATUS_OK);
+            for (size_t i = 0; i < field.n; i += ERROR_LINES_BLOCK) {
+                size_t count = field.n - i < ERROR_LINES_BLOCK ? field.n - i : ERROR_LINES_BLOCK;
+                (isnan(z[i]) ? error_lines_pass_over : error_lines_add)(lines, i, count);
+            }
+            error_lines_judge(&found, lines);
+            ck_assert_double_eq(found.quotient, wanted.quotient);
+            ck_assert_uint_eq(found.line, wanted.line);
+            ck_assert(found.form == wanted.form || !strcmp(found.form, wanted.form));
+        }
+}
+END_TEST
+
 /* Where no element has an error, or there are too few, nothing is said. */
 START_TEST(nothing_is_said_of_nothing)
 {
@@ -269,6 +299,7 @@ int main(void)
     tcase_add_test(tests, a_line_is_found);
     tcase_add_test(tests, equal_references_are_one_draw);
     tcase_add_test(tests, one_pass_finds_what_the_definition_finds);
+    tcase_add_test(tests, blocks_without_errors_are_passed_over);
     tcase_add_test(tests, nothing_is_said_of_nothing);
     tcase_set_timeout(tests, 120);
     suite_add_tcase(suite, tests);

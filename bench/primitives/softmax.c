@@ -551,6 +551,16 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
 
 /* ---- log_softmax at one class ----------------------------------------------------------------------- */
 
+/* Relative error of a kernel's exp(d) / total, or of exp(d - log(total)), the exponential of log_softmax as it was stored. */
+static double modelled_residual(const struct tape *tape, double total_error, double d, double total)
+{
+    double share = modelled_share(tape, total_error, modelled_exponential(tape, d));
+    double log = scalar_log(total), function = logarithm_roundings(tape) * log;
+    double of_log = tape_is_typical(tape) ? function / 4 : function;
+    double rounding = fabs(d - log) * (tape_is_typical(tape) ? 0.6 : 1);
+    return tape_join(tape, share, tape->unit * tape_join(tape, of_log, rounding));
+}
+
 /* c (softmax - [class is the target]), the gradient of -log_softmax_at. inputs: x, S', c;
  * parameters: the target node. For the largest element the difference is -S' / (1 + S'). */
 static double residual_value(double *bound, const struct tape *tape, const struct exponentials *l,
@@ -568,7 +578,7 @@ static double residual_value(double *bound, const struct tape *tape, const struc
     }
     double d = x->value[line_element(&l->lines, line, k)] - m;
     if (l->total) /* a kernel forms p - 1 by subtraction */
-        relative = l->total[line] + modelled_exponential(tape, d) + 3 * tape->unit +
+        relative = modelled_residual(tape, l->total[line], d, total) +
                    (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
     if (k == l->top[line]) {
         y = is_target ? -others / total : 1 / total;

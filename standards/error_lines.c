@@ -13,7 +13,8 @@
 
 enum { FEWEST_LINES = 8, FEWEST_OTHERS = 64, MOST_INDEPENDENT = 8 };
 
-static const double SPREAD = 2;
+/* Lines may be off by twice what the others are, and by 0.7 of what is expected where the others are less. */
+static const double SPREAD = 2, LEAST_SCALE = 0.7;
 
 /* What an element adds to its line: 1, z^2, z and z signed by the direction away from 0; nothing where z is NaN. */
 struct line {
@@ -221,7 +222,7 @@ static double quotient_of(const struct line *line, double independent, double ot
     double rms = sqrt(line->squares / line->count);
     double mean = fmax(fabs(line->sums[0]), fabs(line->sums[1])) / line->count;
     double g = sqrt(1 + 2 * sqrt(x / independent) + 2 * x / independent),
-           h = sqrt(2 * x / independent), scale = fmax(1, SPREAD * others);
+           h = sqrt(2 * x / independent), scale = fmax(LEAST_SCALE, SPREAD * others);
     bool by_rms = rms / g >= mean / h;
     *value = by_rms ? rms : mean;
     return (by_rms ? rms / g : mean / h) / scale;
@@ -248,7 +249,7 @@ static double independent_errors(const struct lines *lines, size_t j)
  * both grow with fewer. */
 static bool may_exceed(const struct line *line, double x, double quotient)
 {
-    double most = quotient * (1 - 0x1p-40) * sqrt(2 * x / MOST_INDEPENDENT);
+    double most = quotient * LEAST_SCALE * (1 - 0x1p-40) * sqrt(2 * x / MOST_INDEPENDENT);
     return line->count > 0 && line->squares > line->count * most * most;
 }
 

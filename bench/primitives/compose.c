@@ -2,14 +2,17 @@
 #include "bench/primitives/compose.h"
 #include "bench/primitives/alias.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/cotangent.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/other_forms.h"
 #include "bench/primitives/reduce.h"
+#include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/promotion.h"
@@ -131,13 +134,49 @@ struct node *compose_folded(struct tape *tape, struct node *y, struct node *x, s
     return node_model_error(tape, y, shift, 6);
 }
 
+/* 0, off by what x is. */
+static struct node *error_alone(struct tape *tape, struct node *x)
+{
+    struct node *zero = node_new_real(tape, DT_NONE, x->rank, x->shape);
+    struct node *error = node_new_real(tape, DT_NONE, x->rank, x->shape);
+    (void)node_values(tape, x);
+    for (size_t i = 0; i < x->n && !tape_failed(tape); i++) {
+        double e = node_error(x, i);
+        zero->value[i] = 0;
+        error->value[i] = isfinite(e) ? e : 0;
+    }
+    return node_model_error(tape, zero, error, (tape_is_typical(tape) ? 4 : 1) / tape->unit);
+}
+
+/* d = x - m in a model, where the cotangent of m comes by the shift: kernels that add the cotangents of d, those of the variance with
+ * the others, round that sum. */
+static void difference_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                                const void *parameters)
+{
+    struct node *x = node->inputs[1], *m = node->inputs[2];
+    const uint32_t *dims = parameters;
+    if (x->tracked) tape_accumulate(tape, x, cotangent);
+    if (m->tracked)
+        tape_accumulate(tape, m, error_alone(tape, node_sum(tape, cotangent, *dims, true)));
+}
+
+static struct node *difference(struct tape *tape, struct node *x, struct node *m, uint32_t dims)
+{
+    if (!tape_is_model(tape)) return node_subtract(tape, x, m);
+    struct node *d = node_subtract(tape, x, node_detach(tape, m));
+    uint32_t *kept = tape_allocate(tape, 1, sizeof *kept);
+    if (!kept) return d;
+    *kept = dims;
+    return node_stated_gradient(tape, d, 2, (struct node *[]){ x, m }, difference_backward, kept);
+}
+
 struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims, double eps,
                                struct node **mean, struct node **rstd)
 {
     x = node_to_real(tape, x);
     tape_defer(tape);
     struct node *m = node_mean(tape, x, dims, true);
-    struct node *d = node_subtract(tape, x, tape_is_model(tape) ? node_detach(tape, m) : m);
+    struct node *d = difference(tape, x, m, dims);
     struct node *variance = node_mean(tape, node_multiply(tape, d, d), dims, true), *shift = NULL;
     if (tape_is_model(
             tape)) { /* a line shares the error of its mean, so it is kept apart: as a shift by 0 */

@@ -381,6 +381,12 @@ static void normalise_some(void *context, size_t start, size_t count, void *room
     }
 }
 
+/* What the error of a line's sum is of a kernel's exponential over it, with three roundings more. */
+static double share_of_total(const struct tape *tape, double total)
+{
+    return tape_join(tape, total, (tape_is_typical(tape) ? 1 : 3) * tape->unit);
+}
+
 /* Bounds of a line, `step` apart: relative, with those of a kernel's exponentials of x - m in a model, and of inputs that
  * move all by `shift`. */
 struct softmax_bounds {
@@ -409,7 +415,6 @@ static void bound_some(void *context, size_t start, size_t count, void *room)
     const struct exponentials *l = w->l;
     const struct exponential_model model = exponential_model_of(w->tape);
     struct node *node = w->node;
-    const double roundings = (model.typical ? 1 : 3) * w->tape->unit;
     (void)room;
     for (size_t line = start; line < start + count; line++) {
         size_t first = line_element(&l->lines, line, 0);
@@ -417,7 +422,7 @@ static void bound_some(void *context, size_t start, size_t count, void *room)
         const struct softmax_bounds bounds = {
             .model = l->total ? &model : NULL,
             .m = largest(l, w->x, line),
-            .relative = l->total ? tape_join(w->tape, l->total[line], roundings) : node->relative,
+            .relative = l->total ? share_of_total(w->tape, l->total[line]) : node->relative,
             .absolute = node->absolute,
             .shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY,
         };
@@ -663,9 +668,10 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
 /* c (softmax - [class is the target]), the gradient of -log_softmax_at, of one line. inputs: x, S', c;
  * parameters: the target node. */
 struct residual_line {
-    double m, total, others;                  /* the largest element, 1 + S', S' */
-    double of_sum, roundings, input, tiny;    /* relative bounds of softmax, and an absolute one */
-    struct exponential_model model;           /* and that of a kernel's exponential */
+    double m, total, others;        /* the largest element, 1 + S', S' */
+    double of_sum, input, tiny;     /* relative bounds of softmax, and an absolute one */
+    struct exponential_model model; /* and those of a kernel's exponential; 0 in references */
+    double log;                     /* log(1 + S'), in models */
     double factor, factor_error, unit, least; /* c; the roundoff, what underflow loses */
 };
 
@@ -688,16 +694,22 @@ static struct residual_line residual_line_of(const struct tape *tape, const stru
     };
     if (!l->total) return r;
     r.model = exponential_model_of(tape);
-    r.of_sum = l->total[line];
-    r.roundings = 3 * tape->unit;
+    r.log = scalar_log(r.total);
+    double function = tape->unit * logarithm_roundings(tape) * r.log;
+    r.of_sum = tape_join(tape, share_of_total(tape, l->total[line]),
+                         r.model.typical ? function / 4 : function);
     return r;
 }
 
-/* Relative error of exp(d) / total. */
+/* Relative error of exp(d) / total; of a kernel's, or of exp(d - log(total)), the exponential of log_softmax as it was
+ * stored. */
 static inline double relative_of(const struct residual_line *r,
                                  const struct exponential_model *model, double d)
 {
-    return r->of_sum + modelled_exponential(model, d) + r->roundings + r->input;
+    double own = modelled_exponential(model, d), fixed = r->of_sum;
+    double stored = model->unit * fabs(d - r->log), typical = 0.6 * stored;
+    double joined = sqrt(fixed * fixed + own * own + typical * typical);
+    return (model->typical ? joined : fixed + own + stored) + r->input;
 }
 
 /* The bound of y = c v, from that of v. */
@@ -730,7 +742,7 @@ static void special_residual(double *value, double *error, const struct residual
                              bool is_largest, bool is_target)
 {
     double d = x - r->m, relative = relative_of(r, &r->model, d), v, bound;
-    bool subtracts = r->roundings > 0 && is_target;
+    bool subtracts = r->model.unit > 0 && is_target;
     if (is_largest) {
         v = is_target ? -r->others / r->total : 1 / r->total;
         bound = relative * (subtracts ? 1 / r->total + fabs(v) : fabs(v)) + r->tiny;

@@ -276,6 +276,35 @@ START_TEST(overflows_are_expected)
 }
 END_TEST
 
+/* What is expected of element 0, in units of 2^-24: not below `least`, not above `most`. */
+static const struct {
+    const char *call;
+    int of;
+    double least, most;
+} expectations[] = {
+    /* erf as 1 - p(t) exp(-t^2) is off by units of 1, halved, beside 0 as well. */
+    { "Aten.gelu_backward(f32(2)[1 1], f32(2)[0.01 -0.02])", -1, 0.9, 1.5 },
+    /* One exponential in a sum of 1 and that, and three roundings of x. */
+    { "Functional.binary_cross_entropy_with_logits(f32(2)[0.5 -2], f32(2)[0.25 0.5], "
+      "reduction=\"none\")",
+      -1, 1, 2 },
+    /* x E x, with E of the roundings that elimination makes. */
+    { "Torch.linalg.inv(f32(2,2)[2 1 1 2])", -1, 0.8, 1.8 },
+    /* Deviations from a rounded mean are all alike: five times e^2 over 4, not its root. */
+    { "Torch.cov(f32(1,5)[0.7 0.7 0.7 0.7 0.7])", -1, 3.5e-8, 1e-7 },
+};
+
+START_TEST(what_is_expected)
+{
+    struct arena arena = { 0 };
+    const struct reference *r = modelled(&arena, expectations[_i].call, expectations[_i].of);
+    double units = r->kernel_rms[0] * 0x1p24;
+    ck_assert_msg(units >= expectations[_i].least && units <= expectations[_i].most, "%s: %g",
+                  expectations[_i].call, units);
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(how_far_a_kernel_may_be_off)
 {
     struct arena arena = { 0 };
@@ -313,6 +342,7 @@ int main(int count, char **arguments)
                         sizeof unknowns / sizeof *unknowns);
     tcase_add_test(tests, overflows_are_expected);
     tcase_add_loop_test(tests, how_far_a_kernel_may_be_off, 0, sizeof reaches / sizeof *reaches);
+    tcase_add_loop_test(tests, what_is_expected, 0, sizeof expectations / sizeof *expectations);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -185,7 +185,7 @@ static void try_by_definition(struct by_definition *out, const struct error_fiel
             double rms = sqrt(own->squares / own->count),
                    bias = fmax(fabs(own->mean[0]), fabs(own->mean[1]));
             quotient = fmax(rms / sqrt(1 + 2 * sqrt(x / c) + 2 * x / c), bias / sqrt(2 * x / c)) /
-                       fmax(1, 2 * others);
+                       fmax(0.7, 2 * others);
             if (quotient <= 1) break;
             c = fmin(c, (double)different(field, stride, count, j));
         }

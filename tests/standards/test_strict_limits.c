@@ -34,7 +34,7 @@ START_TEST(limits_of_the_statistics)
     judged = judge_errors(1000, 1.51, 1.51, false, 1000);
     ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
     ck_assert_str_eq(judged.deciding_metric, "model_bias");
-    double largest = sqrt(25 + 2 * log(100));
+    double largest = sqrt(4.25 * 4.25 + 2 * log(100));
     judged = judge_errors(100, 1, largest - 0.01, true, 100);
     ck_assert_int_eq(judged.verdict, VERDICT_PASS);
     judged = judge_errors(100, 1, largest + 0.01, true, 100);
@@ -75,7 +75,7 @@ START_TEST(limits_of_few_elements)
 {
     for (size_t n = 1; n <= 40; n++) {
         double most = n < 16 ? limit_of_rms((double)n) : limit_of_bias((double)n);
-        most = fmin(most, sqrt(25 + 2 * log((double)n))); /* no element is further off */
+        most = fmin(most, sqrt(4.25 * 4.25 + 2 * log((double)n))); /* no element is further off */
         ck_assert_int_eq(judge_errors(n, most - 0.01, most - 0.01, false, n).verdict, VERDICT_PASS);
         ck_assert_int_eq(judge_errors(n, most + 0.01, most + 0.01, false, n).verdict,
                          VERDICT_ERROR);
@@ -357,10 +357,10 @@ END_TEST
 
 /* ---- kernels that round between their steps ------------------------------------------------- */
 
-/* A user may raise the limit of the worst element. */
+/* A user may raise the limits of the worst element. */
 START_TEST(limits_may_be_raised)
 {
-    struct profile *before = use_limits("\"model_worst\": 3");
+    struct profile *before = use_limits("\"model_worst\": 3, \"model_largest\": 5");
     double want[1] = { 1 }, kernel_bound[1] = { 10 * 0x1p-23 };
     float got[1] = { 1 + 11 * 0x1p-23f };
     arena_reset(&arena);

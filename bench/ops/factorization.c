@@ -125,10 +125,7 @@ static void return_qr(struct call *call, const char *name, bool complete, bool o
     call_return_batch(call, r, x);
 }
 
-static void qr(struct call *call)
-{
-    return_qr(call, "input", !call_bool(call, "some"), false);
-}
+static void qr(struct call *call) { return_qr(call, "input", !call_bool(call, "some"), false); }
 
 static void linalg_qr(struct call *call)
 {

@@ -164,7 +164,7 @@ struct block attend(struct call *call, const struct attention *a, struct node *q
         return block;
     block.scores = scores;
     block.weights = masked_softmax(tape, scores, mask);
-    if (a->drops && !tape_is_reference(tape))
+    if (a->drops > 0 && !tape_is_reference(tape))
         block.weights = dropped_weights(call, block.weights, a->drops);
     block.y = compose_matmul(tape, block.weights, v);
     if (!statistics || !shape[3]) return block;
@@ -358,7 +358,7 @@ static void fusion_attention(struct call *call)
                                           : call_real(call, "scale");
     a.drops = 1 - call_real(call, "keep_prob");
     if (!call_require(
-            call, !a.drops || (!packed && a.mode != 6),
+            call, a.drops == 0 || (!packed && a.mode != 6),
             "dropout of packed sequences and of prefixes draws numbers that are not followed "
             "here: record the step with keep_prob 1"))
         return;
@@ -382,7 +382,7 @@ static void fusion_attention(struct call *call)
         struct node *mask = block_mask(call, &a, a.mode, 0, q->shape[2], k->shape[2]);
         struct block block = attend(call, &a, q, k, v, mask, false);
         y = block.y;
-        if (a.drops && !tape_failed(tape)) {
+        if (a.drops > 0 && !tape_failed(tape)) {
             return_dropped(call, &a, &block, (struct node *[]){ q, k, v }, layout, dtype);
             return;
         }

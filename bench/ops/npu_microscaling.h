@@ -28,10 +28,6 @@ bool between_roundings(struct call *call, struct between *numbers, struct node *
 struct node *return_in_blocks(struct call *call, struct node *x, int dim, const struct blocks *how,
                               const struct between *numbers, size_t bytes_at);
 
-/* The dtype of 8-bit floats that an argument names, as a dtype or as its number in torch (23, 24) or torch_npu (291, 292);
- * DT_NONE for any other. */
-enum dtype float8_named(struct call *call, const char *name);
-
 /* x by the powers of two that its blocks of 32 positions along `dim` share: exact reals of x's shape. The exponents lie in
  * `scales`, bytes of the format e8m0 (the value of byte u is 2^(u - 127)), which has one dimension more than x: block b is
  * element (b / 2, b % 2) of dimension `dim` and the last one. `first` (NULL: 0) says for each position along dim in which

@@ -13,7 +13,6 @@
 #include "bench/ops/npu_groups.h"
 #include "bench/ops/npu_halves.h"
 #include "bench/ops/npu_layout.h"
-#include "bench/ops/npu_microscaling.h"
 #include "bench/ops/npu_norm.h"
 #include "bench/ops/npu_quantization.h"
 #include "bench/ops/operands.h"

@@ -5,9 +5,23 @@
 #include <string.h>
 
 #include "bench/ops/hifloat8.h"
-#include "bench/ops/npu_microscaling.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/selection.h"
+
+enum dtype float8_named(struct call *call, const char *name)
+{
+    static const struct {
+        int64_t number;
+        enum dtype dtype;
+    } known[] = { { 23, DT_F8E5M2 }, { 24, DT_F8E4M3 }, { 291, DT_F8E5M2 }, { 292, DT_F8E4M3 } };
+    const struct value *value = call_value(call, name);
+    enum dtype dtype = DT_NONE;
+    if (value->kind == VALUE_INT)
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            dtype = known[i].number == value->integer ? known[i].dtype : dtype;
+    else dtype = call_dtype(call, name);
+    return dtype == DT_F8E4M3 || dtype == DT_F8E5M2 ? dtype : DT_NONE;
+}
 
 struct rounding {
     const struct node *y;

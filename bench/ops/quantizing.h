@@ -4,6 +4,10 @@
 
 #include "bench/call/op.h"
 
+/* The dtype of 8-bit floats that an argument names, as a dtype or as its number in torch (23, 24) or torch_npu (291, 292);
+ * DT_NONE for any other. */
+enum dtype float8_named(struct call *call, const char *name);
+
 /* How a kernel may come to what it rounds: after `roundings` operations in float32 and, with `stored` of a half
  * precision, once rounded to that. */
 struct quantizing {

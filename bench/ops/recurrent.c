@@ -238,7 +238,7 @@ struct layers {
 static struct node *handed_on(struct call *call, const struct layers *layers, struct node *x, int k)
 {
     struct tape *tape = call->tape;
-    if (!layers->drops || tape_is_reference(tape)) return x;
+    if (layers->drops == 0 || tape_is_reference(tape)) return x;
     struct node *mask = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
     for (size_t i = 0; !tape_failed(tape) && i < mask->n; i++)
         mask->integer[i] = random_uniform(call, (size_t)k * x->n + i) >= layers->drops;
@@ -467,9 +467,10 @@ static void return_layers(struct call *call, const struct layers *layers,
     if (!h) return;
     struct node *y = run_layers(call, layers, sequence, x, h, h + total);
     if (tape_failed(tape)) return;
-    if (layers->drops && !return_outputs(call, layers, sequence, y, h, packed, batch_first, dtype))
+    if (layers->drops > 0 &&
+        !return_outputs(call, layers, sequence, y, h, packed, batch_first, dtype))
         return;
-    if (!layers->drops)
+    if (layers->drops == 0)
         call_return_typed(call, by_time(tape, sequence, y, packed, batch_first), dtype);
     call_return_typed(call, stacked(tape, h, total), dtype);
     if (layers->c) call_return_typed(call, stacked(tape, h + total, total), dtype);

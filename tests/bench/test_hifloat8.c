@@ -315,9 +315,10 @@ START_TEST(products_by_blocks)
     a = numbers_of(&sample, 0, &arena), b = numbers_of(&sample, 1, &arena);
     for (size_t i = 0; i < 12; i++) {
         long double sum = 0;
-        for (size_t k = 0; k < 6; k++)
-            sum += (long double)a[i / 4 * 6 + k] * b[k * 4 + i % 4] * (i / 4 * 2 + k / 3 + 1) *
-                   (k / 3 * 2 + i % 4 / 2 + 1);
+        for (size_t k = 0; k < 6; k++) {
+            size_t of_row = i / 4 * 2 + k / 3 + 1, of_column = k / 3 * 2 + i % 4 / 2 + 1;
+            sum += (long double)a[i / 4 * 6 + k] * b[k * 4 + i % 4] * (double)(of_row * of_column);
+        }
         check_number(output(bench, 0), i, sum);
     }
     arena_release(&arena);

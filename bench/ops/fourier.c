@@ -656,7 +656,8 @@ const struct op ops_fourier[] = {
     { "_fft_c2c", ATEN, "(Tensor input, int[] dim, int normalization, bool forward)", fft_c2c, OP_ONE_NODE, 0, NULL },
     { "_fft_r2c", ATEN, "(Tensor input, int[] dim, int normalization, bool onesided)", fft_r2c, OP_ONE_NODE, 0, NULL },
     { "_fft_c2r", ATEN, "(Tensor input, int[] dim, int normalization, int last_dim_size)", fft_c2r, OP_ONE_NODE, 0, NULL },
-    { "stft", TENSOR | TORCH, FRAMES ", bool center=True, str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 0, NULL },
+    { "stft", ATEN, FRAMES ", bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 1, NULL },
+    { "stft", TENSOR | TORCH | ATEN, FRAMES ", bool center=True, str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 0, NULL },
     { "stft", TENSOR | TORCH, FRAMES ", bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 1, NULL },
     { "istft", TENSOR | TORCH, FRAMES ", bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False)", istft, OP_ONE_NODE, 0, NULL },
 };

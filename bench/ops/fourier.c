@@ -603,7 +603,10 @@ static void istft(struct call *call)
     if (!call_require(call, x->shape[2] == (onesided ? n / 2 + 1 : n),
                       "%lld frequencies of frames of %lld", (long long)x->shape[2], (long long)n))
         return;
-    y = onesided ? to_real(call, x, &spectrum) : over(call, x, &spectrum, 1, false);
+    /* Of a real signal only the lower half of both sides is read. */
+    if (!onesided && !complex_valued) x = node_slice(tape, x, 2, 0, n / 2 + 1, 1);
+    y = complex_valued && !onesided ? over(call, x, &spectrum, 1, false)
+                                    : to_real(call, x, &spectrum);
     if (!complex_valued) y = node_real_part(tape, y);
     spectrum.scale = call_bool(call, "normalized") ? SCALE_ROOT : SCALE_ALL;
     struct node *window = node_real_part(tape, window_of(call, n, part));

@@ -7,6 +7,7 @@
 #include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/convolution.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
@@ -111,8 +112,9 @@ static struct node *convolve(struct call *call, struct node *x, struct node *w, 
         return x;
     struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE, x, w, &geometry), bias,
                               (double)w->n / (double)w->shape[0]);
-    return node_with_dtype(tape, from_rank5(tape, y, arguments->spatial, arguments->batched),
-                           dtype);
+    y = from_rank5(tape, y, arguments->spatial, arguments->batched);
+    return dtype_is_integral(dtype) ? node_to_integer(tape, y, dtype)
+                                    : node_with_dtype(tape, y, dtype);
 }
 
 static struct node *convolve_transposed(struct call *call, struct node *x, struct node *w,
@@ -142,8 +144,9 @@ static struct node *convolve_transposed(struct call *call, struct node *x, struc
                   (long long)w->shape[0]);
     struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE_INPUT_ADJOINT, x, w, &geometry),
                               bias, (double)w->n / (double)w->shape[1] / (double)arguments->groups);
-    return node_with_dtype(tape, from_rank5(tape, y, arguments->spatial, arguments->batched),
-                           dtype);
+    y = from_rank5(tape, y, arguments->spatial, arguments->batched);
+    return dtype_is_integral(dtype) ? node_to_integer(tape, y, dtype)
+                                    : node_with_dtype(tape, y, dtype);
 }
 
 static bool read_arguments(struct call *call, struct convolution_arguments *arguments,

@@ -111,11 +111,13 @@ static void hardsigmoid_backward(struct call *call)
     call_return_gradients(call, hardsigmoid, of_input);
 }
 
-/* x (x + 3) / 6 between -3, included, and 3. x times 0 below makes NaN of -infinity. */
+/* x (x + 3) / 6 between -3, included, and 3. x times 0 below makes NaN of -infinity. At 3 vectors of PyTorch's CPU code take
+ * the slope of the line, and what is left over that of the parabola. */
 static void hardswish(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = input_of(call), *zero = node_scalar(tape, 0);
+    x = node_model_unknown_slope(tape, x, node_compare(tape, COMPARE_EQ, x, node_scalar(tape, 3)));
     struct node *right = node_compare(tape, COMPARE_GE, x, node_scalar(tape, 3));
     struct node *middle =
         node_select(tape, right, zero, x); /* no infinite slopes where the parabola ends */

@@ -1,4 +1,5 @@
 /* Convolutions: every rank is brought to three spatial dimensions and one primitive. */
+#include <math.h>
 #include <string.h>
 
 #include "bench/call/dimensions.h"
@@ -6,10 +7,12 @@
 #include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/convolution.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
 #include "bench/tape/promotion.h"
 
 struct convolution_arguments {
@@ -52,11 +55,16 @@ static struct node *from_rank5(struct tape *tape, struct node *y, int spatial, b
     return node_reshape(tape, y, rank, shape);
 }
 
-/* Bias per channel of a rank-5 result. */
-static struct node *add_bias(struct tape *tape, struct node *y, struct node *bias)
+/* Bias per channel of a rank-5 result, whose elements are sums of `terms`. Kernels begin with it: every partial sum is as large. */
+static struct node *add_bias(struct tape *tape, struct node *y, struct node *bias, double terms)
 {
     int64_t shape[5] = { 1, -1, 1, 1, 1 };
-    return bias ? node_add(tape, y, node_reshape(tape, bias, 5, shape)) : y;
+    if (!bias) return y;
+    bias = node_reshape(tape, bias, 5, shape);
+    y = node_add(tape, y, bias);
+    if (!tape_is_model(tape) || y->imaginary) return y;
+    double roundings = tape_is_typical(tape) ? 2 * sqrt(terms) : terms;
+    return node_model_error(tape, y, node_broadcast(tape, bias, 5, y->shape), roundings);
 }
 
 /* x * w with explicit zero padding where it is not symmetric ("same" with an even kernel). */
@@ -102,9 +110,11 @@ static struct node *convolve(struct call *call, struct node *x, struct node *w, 
                       "%lld input channels for a weight of %lld and %lld groups",
                       (long long)x->shape[1], (long long)w->shape[1], (long long)arguments->groups))
         return x;
-    struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE, x, w, &geometry), bias);
-    return node_with_dtype(tape, from_rank5(tape, y, arguments->spatial, arguments->batched),
-                           dtype);
+    struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE, x, w, &geometry), bias,
+                              (double)w->n / (double)w->shape[0]);
+    y = from_rank5(tape, y, arguments->spatial, arguments->batched);
+    return dtype_is_integral(dtype) ? node_to_integer(tape, y, dtype)
+                                    : node_with_dtype(tape, y, dtype);
 }
 
 static struct node *convolve_transposed(struct call *call, struct node *x, struct node *w,
@@ -132,10 +142,11 @@ static struct node *convolve_transposed(struct call *call, struct node *x, struc
     if (x->shape[1] != w->shape[0])
         call_fail(call, "%lld input channels for a weight of %lld", (long long)x->shape[1],
                   (long long)w->shape[0]);
-    struct node *y =
-        add_bias(tape, node_convolution(tape, CONVOLVE_INPUT_ADJOINT, x, w, &geometry), bias);
-    return node_with_dtype(tape, from_rank5(tape, y, arguments->spatial, arguments->batched),
-                           dtype);
+    struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE_INPUT_ADJOINT, x, w, &geometry),
+                              bias, (double)w->n / (double)w->shape[1] / (double)arguments->groups);
+    y = from_rank5(tape, y, arguments->spatial, arguments->batched);
+    return dtype_is_integral(dtype) ? node_to_integer(tape, y, dtype)
+                                    : node_with_dtype(tape, y, dtype);
 }
 
 static bool read_arguments(struct call *call, struct convolution_arguments *arguments,

@@ -603,7 +603,10 @@ static void istft(struct call *call)
     if (!call_require(call, x->shape[2] == (onesided ? n / 2 + 1 : n),
                       "%lld frequencies of frames of %lld", (long long)x->shape[2], (long long)n))
         return;
-    y = onesided ? to_real(call, x, &spectrum) : over(call, x, &spectrum, 1, false);
+    /* Of a real signal only the lower half of both sides is read. */
+    if (!onesided && !complex_valued) x = node_slice(tape, x, 2, 0, n / 2 + 1, 1);
+    y = complex_valued && !onesided ? over(call, x, &spectrum, 1, false)
+                                    : to_real(call, x, &spectrum);
     if (!complex_valued) y = node_real_part(tape, y);
     spectrum.scale = call_bool(call, "normalized") ? SCALE_ROOT : SCALE_ALL;
     struct node *window = node_real_part(tape, window_of(call, n, part));
@@ -656,7 +659,8 @@ const struct op ops_fourier[] = {
     { "_fft_c2c", ATEN, "(Tensor input, int[] dim, int normalization, bool forward)", fft_c2c, OP_ONE_NODE, 0, NULL },
     { "_fft_r2c", ATEN, "(Tensor input, int[] dim, int normalization, bool onesided)", fft_r2c, OP_ONE_NODE, 0, NULL },
     { "_fft_c2r", ATEN, "(Tensor input, int[] dim, int normalization, int last_dim_size)", fft_c2r, OP_ONE_NODE, 0, NULL },
-    { "stft", TENSOR | TORCH, FRAMES ", bool center=True, str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 0, NULL },
+    { "stft", ATEN, FRAMES ", bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 1, NULL },
+    { "stft", TENSOR | TORCH | ATEN, FRAMES ", bool center=True, str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 0, NULL },
     { "stft", TENSOR | TORCH, FRAMES ", bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 1, NULL },
     { "istft", TENSOR | TORCH, FRAMES ", bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False)", istft, OP_ONE_NODE, 0, NULL },
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench/arithmetic/compensated.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
@@ -232,8 +233,15 @@ static struct node *complex_convolution(struct tape *tape, enum convolution_role
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < 2; k++)
             y[i][k] = node_convolution(tape, role, parts[0][i], parts[1][k], geometry);
-    return node_complex(tape, node_subtract(tape, y[0][0], y[1][1]),
-                        node_add(tape, y[0][1], y[1][0]));
+    struct node *im = node_add(tape, y[0][1], y[1][0]);
+    if (tape_is_model(tape)) { /* or of three convolutions: (a + b) (c + d) - a c - b d */
+        struct node *sums[2] = { node_add(tape, parts[0][0], parts[0][1]),
+                                 node_add(tape, parts[1][0], parts[1][1]) };
+        struct node *whole = node_convolution(tape, role, sums[0], sums[1], geometry);
+        im = node_model_either(tape, im,
+                               node_subtract(tape, node_subtract(tape, whole, y[0][0]), y[1][1]));
+    }
+    return node_complex(tape, node_subtract(tape, y[0][0], y[1][1]), im);
 }
 
 /* The sizes of a convolution; NULL after a failure. */

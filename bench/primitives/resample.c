@@ -138,8 +138,20 @@ static void exact_weight(arb_t y, const void *context, size_t t, slong precision
     arb_clear(term);
 }
 
+/* In a model: a position that rounding may take to the other side of an input has the inputs of both sides, that beyond with
+ * a weight of 0. */
+static void look_beyond(struct window *w, const struct tape *tape, double center)
+{
+    double slack = 16 * tape->unit * (1 + fabs(center)), fraction = center - floor(center);
+    if (fraction < slack && w->first > 0) {
+        w->first--;
+        w->count++;
+    }
+    if (1 - fraction < slack) w->count++;
+}
+
 /* Which inputs output o looks at. */
-static struct window window_of(const struct resample *r, int64_t o)
+static struct window window_of(const struct tape *tape, const struct resample *r, int64_t o)
 {
     struct window w;
     arb_t at, size;
@@ -159,6 +171,7 @@ static struct window window_of(const struct resample *r, int64_t o)
         w.first = (int64_t)floor(center) - (r->kind == RESAMPLE_CUBIC);
         if (r->kind == RESAMPLE_LINEAR && w.first > r->in - 1) w.first = r->in - 1;
         w.count = r->kind == RESAMPLE_CUBIC ? 4 : 2;
+        if (r->kind == RESAMPLE_LINEAR && tape_is_model(tape)) look_beyond(&w, tape, center);
     }
     arb_clear(at);
     arb_clear(size);
@@ -176,7 +189,7 @@ struct taps *resample_taps(struct tape *tape, const struct resample *resample)
     struct taps *taps = tape_allocate(tape, 1, sizeof *taps);
     if (!c || !windows || !first || !taps) return NULL;
     for (size_t o = 0; o < outputs; o++) {
-        windows[o] = window_of(resample, (int64_t)o);
+        windows[o] = window_of(tape, resample, (int64_t)o);
         first[o] = total;
         total += windows[o].count;
     }

@@ -506,6 +506,7 @@ static const struct {
     { "Functional.conv1d(f32(1,1,3)[1 2 3], f32(1,1,3)[1 1 1], padding=\"same\")", "Any.f(f32(1,1,3)[3 6 5])" },
     { "Functional.pad(f32(1,2)[1 2], (0,0), mode=\"replicate\")", "Any.f(f32(1,2)[1 2])" },
     { "Functional.pad(f32(1,3)[1 2 3], (-1,2), mode=\"replicate\")", "Any.f(f32(1,4)[2 3 3 3])" },
+    { "Functional.conv1d(u8(1,1,2)[200 100], u8(1,1,2)[1 1])", "Any.f(u8(1,1,1)[44])" },
     { "Torch.diff(f32(2)[1 3], 0, prepend=f32(1)[7])", "Any.f(f32(2)[1 3])" },
     { "Torch.isclose(f32(2)[1 2], c64(2)[1 0 2 1])", "Any.f(bool(2)[1 0])" },
     { "Torch.movedim(f32(1,2)[1 2], 0, 1)", "Any.f(f32(2,1)[1 2])" },

@@ -165,6 +165,8 @@ static const struct {
     { "Functional.multi_margin_loss(f32(1,2)[0.3 0.1], i64(1)[0], margin=0.2)", 0, 0x3 },
     /* Errors beyond float16 are no overflow of a float32 kernel. */
     { "Torch.matmul(f16(1,2)[60000 60000], f16(2,1)[60000 60000])", -1, 0 },
+    /* A slope that vectors and what is left over take from either side. */
+    { "Functional.hardswish(f32(3)[3 2.9 -3])", 0, 0x1 },
     /* A pivot that errors choose. */
     { "Torch.lu_factor(f32(3,3)[3 1 2 3 1.0000001 5 3 1 7])", -1, 0x1f8 },
     /* Complex infinities, and an overflow times 0. */
@@ -238,6 +240,16 @@ static const struct {
     { "Torch.sigmoid(c64(1)[9 0])", 0, 0x1, 1e-8, 1e-5 },
     { "Torch.atan(c64(1)[1e-4 0])", -1, 0x1, 1e-7, 1e-5 },
     { "Torch.acosh(c64(1)[3 0])", -1, 0, 0, 1e-5 },
+    /* A place that rounding may take to the other side of an input: 100 is next to it. */
+    { "Functional.interpolate(f32(1,1,4)[100 1 1 1], None, 1.5, \"linear\", False)", -1, 0, 0,
+      1e-3 },
+    { "Functional.interpolate(f32(1,1,4)[1 100 1 1], None, 0.6, \"linear\", False)", -1, 0x2, 1e-5,
+      1e-4 },
+    /* Three convolutions in place of four: 1e-3 is what is left of two products of 1. */
+    { "Functional.conv1d(c64(1,1,1)[1 1e-3], c64(1,1,1)[1 0])", -1, 0x2, 1e-7, 2e-6 },
+    /* A convolution that begins its sums with the bias. */
+    { "Functional.conv1d(f32(1,1,5)[1e-9 1e-9 1e-9 1e-9 1e-9], f32(1,1,5)[1 1 1 1 1], f32(1)[1])",
+      -1, 0x1, 2.5e-7, 1e-6 },
     /* A pivot that cancels has the errors of what cancelled. */
     { "Torch.lu_factor(f32(2,2)[3 -3 -3 3.001])", -1, 0x8, 1.5e-7, 1e-6 },
     /* A batch of products that is summed from what it is added to. */

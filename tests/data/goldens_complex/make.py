@@ -34,4 +34,7 @@ for dtype in (torch.float32, torch.float64):
     g.add("Torch.sgn", torch.complex(torch.tensor([0.0, 3, 0], dtype=dtype), torch.tensor([0.0, 0, -2], dtype=dtype)))
     zeros = torch.tensor([0.0, -0.0, 0.0, -0.0], dtype=dtype)
     g.add("Torch.atan2", zeros, torch.tensor([0.0, 0.0, -0.0, -0.0], dtype=dtype), grad=False)
+# Both sides of a spectrum that is none of a real signal.
+g.add("Torch.istft", g.normal(8, 3, dtype=torch.complex64), 8)
+g.add("Torch.istft", g.normal(8, 3, dtype=torch.complex64), 8, return_complex=True)
 g.save()

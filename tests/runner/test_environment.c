@@ -50,7 +50,7 @@ START_TEST(products_bring_no_threads)
     int cores = environment_cores();
     ck_assert_ptr_null(environment_blas_core_in_use());
     ck_assert_int_gt(strlen(environment_blas_core()), 0);
-    ck_assert_str_eq(environment_blas_core_in_use(), environment_blas_core());
+    ck_assert_ptr_null(environment_blas_core_in_use()); /* nothing is computed yet */
     ck_assert_uint_eq(count_threads(), threads);
     ck_assert_int_eq(environment_cores(), cores);
     ck_assert(!getenv("OPENBLAS_NUM_THREADS"));

@@ -5,7 +5,7 @@
 
 struct status products_library_load(void) { return blas_load(); }
 
-bool products_library_is_loaded(void) { return blas_is_loaded(); }
+bool products_library_is_used(void) { return blas_is_used(); }
 
 const char *products_library_core(void) { return blas_core(); }
 

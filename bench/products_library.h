@@ -9,8 +9,8 @@
 /* Load it, held to one thread; it is also when it is first used (bench/arithmetic/blas.h). */
 struct status products_library_load(void);
 
-/* Has anything used it, or asked about it? */
-bool products_library_is_loaded(void);
+/* Has anything been computed with it? */
+bool products_library_is_used(void);
 
 /* Name of its kernels in use ("SkylakeX", "Haswell"); loads it. */
 const char *products_library_core(void);

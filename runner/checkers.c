@@ -57,20 +57,21 @@ static struct device_options options_of(const struct run_options *o, const char 
     };
 }
 
-/* Open `wanted` devices. The backend may name the device; otherwise those of -d are dealt round. */
+/* Open `wanted` devices. The backend may name the device; otherwise those of -d are dealt round. Those at work come
+ * first, so that whoever uses no more has what does the work alone; the others join them. */
 static struct status open_each(struct checkers *all, const struct run_options *o, size_t wanted,
                                struct arena *arena)
 {
     struct device_options shared = options_of(o, all->backend);
-    size_t n_ids = o->devices.count, sharing = all->class->sharing ? all->class->sharing : 1;
+    size_t n_ids = o->devices.count;
 
     if (all->class->find) TRY(all->class->find(&shared, arena));
     for (; all->count < wanted; all->count++) {
         struct device_options options = shared;
-        size_t group = all->count / sharing;
-        if (all->count % sharing) options.beside = all->items[all->count - 1].device;
+        size_t place = all->count % all->n_working;
+        if (all->count > place) options.beside = all->items[place].device;
         if (shared.device_id < 0)
-            options.device_id = n_ids ? (int)o->devices.items[group % n_ids] : 0;
+            options.device_id = n_ids ? (int)o->devices.items[place % n_ids] : 0;
         TRY(all->class->open(&all->items[all->count].device, &options));
     }
     return status_ok();

@@ -50,7 +50,7 @@ const char *environment_blas_core(void) { return products_library_core(); }
 
 const char *environment_blas_core_in_use(void)
 {
-    return products_library_is_loaded() ? products_library_core() : NULL;
+    return products_library_is_used() ? products_library_core() : NULL;
 }
 
 bool environment_restore_arithmetic(void)

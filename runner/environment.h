@@ -15,7 +15,7 @@ struct status environment_prepare(char *const *arguments);
 /* Name of the BLAS kernels of this machine ("SkylakeX", "Haswell"): it decides last digits and speed. Loads OpenBLAS. */
 const char *environment_blas_core(void);
 
-/* The same once OpenBLAS is loaded, which it is when something is first computed with it; NULL before. */
+/* The same once something has been computed with them; NULL before. */
 const char *environment_blas_core_in_use(void);
 
 /* Round to nearest, no flush to zero, no denormals as zero: what the error bounds assume.

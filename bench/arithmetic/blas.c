@@ -79,23 +79,31 @@ struct status blas_load(void)
     return loaded.status;
 }
 
-bool blas_is_loaded(void) { return late_library_is_loaded(&library); }
-
-const struct blas *blas(void)
+static void load_or_end(void)
 {
     /* Ends the process, with the reason. */
     if (blas_load().code) (void)late_library_symbol(&library, symbols[0].name);
+}
+
+static atomic_bool used;
+
+const struct blas *blas(void)
+{
+    load_or_end();
+    if (!blas_is_used()) atomic_store_explicit(&used, true, memory_order_release);
     return &loaded.functions;
 }
 
+bool blas_is_used(void) { return atomic_load_explicit(&used, memory_order_acquire); }
+
 const char *blas_core(void)
 {
-    (void)blas();
+    load_or_end();
     return loaded.core();
 }
 
 bool blas_is_openmp(void)
 {
-    (void)blas();
+    load_or_end();
     return loaded.parallel() == OPENMP;
 }

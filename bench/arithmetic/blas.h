@@ -44,11 +44,12 @@ struct blas {
  * is not there. Safe on any thread. */
 struct status blas_load(void);
 
-bool blas_is_loaded(void);
-
-/* The library, loaded where it was not yet. One that is not there ends the process with a line and status 4
- * (core/late_library.h). Safe on any thread. */
+/* The library, to compute with, loaded where it was not yet. One that is not there ends the process with a line and
+ * status 4 (core/late_library.h). Safe on any thread. */
 const struct blas *blas(void);
+
+/* Has anything been computed with it? */
+bool blas_is_used(void);
 
 /* Name of the kernels in use ("SkylakeX", "Haswell"). */
 const char *blas_core(void);

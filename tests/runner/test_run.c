@@ -589,6 +589,30 @@ START_TEST(the_device_says_what_it_is)
 }
 END_TEST
 
+/* Large libraries are loaded by the first call into them: sums need none, and of a decoder whose references pairs
+ * certify no element needs balls. (FLINT 3 is linked and has no library of this name.) */
+START_TEST(libraries_come_when_they_are_used)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 4, 4);
+    unsetenv("OMP_NUM_THREADS"); /* with which the build of OpenBLAS is asked for */
+    setenv("LD_DEBUG", "files", 1);
+    struct outcome sums = run_program(&w, "-api_info", "dump.json", "-o", "sums", NULL);
+    struct outcome decoder = run_program(&w, "-api_info",
+                                         PROBE_TEST_DATA "/dumps/m2/L1_statistics/dump.json", "-o",
+                                         "decoder", NULL);
+    unsetenv("LD_DEBUG");
+    ck_assert_ptr_nonnull(strstr(sums.err, "libsleef")); /* the linker does tell */
+    ck_assert_ptr_null(strstr(sums.err, "libopenblas"));
+    ck_assert_ptr_null(strstr(sums.err, "libflint-arb"));
+    ck_assert_ptr_nonnull(strstr(decoder.err, "libopenblas"));
+    ck_assert_ptr_null(strstr(decoder.err, "libflint-arb"));
+    outcome_free(&sums);
+    outcome_free(&decoder);
+    workspace_remove(&w);
+}
+END_TEST
+
 START_TEST(timings_have_a_row_per_call)
 {
     struct workspace w = workspace_make();
@@ -624,6 +648,7 @@ int main(void)
     tcase_add_test(tests, fail_on);
     tcase_add_test(tests, lines_that_made_the_calls);
     tcase_add_test(tests, the_device_says_what_it_is);
+    tcase_add_test(tests, libraries_come_when_they_are_used);
     tcase_add_test(tests, timings_have_a_row_per_call);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

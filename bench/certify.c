@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "bench/arithmetic/certificate.h"
@@ -249,24 +250,45 @@ static struct status take_deferred(struct reference *r, struct tape *tape, const
 }
 
 /* The bounds of stored elements as one for the tensor: relative but for the least. */
-enum { LANES = 8 };
+enum { LANES = 16, WIDEN_BLOCK = 512 };
 struct widest {
     double relative[LANES], absolute[LANES];
-    unsigned open[LANES]; /* elements that are not certified at first sight */
+    uint64_t open; /* elements that are not certified at first sight */
 };
 
-/* n is a multiple of LANES, or the rest of a tensor. */
-VECTORIZED static void widen(struct widest *w, double relative, double least,
-                             const double *restrict value, const double *restrict error, size_t n)
+/* In each lane the largest of x, 0 or more. */
+VECTORIZED static void raise_lanes(double *restrict most, const double *restrict x, size_t n)
 {
-    for (size_t i = 0; i < n; i += LANES)
-        for (size_t k = 0; k < LANES && i + k < n; k++) {
-            double e = error[i + k], magnitude = fabs(value[i + k]);
-            double quotient = e <= least ? 0 : e / magnitude, rest = e <= least ? e : 0;
-            w->relative[k] = quotient > w->relative[k] ? quotient : w->relative[k];
-            w->absolute[k] = rest > w->absolute[k] ? rest : w->absolute[k];
-            w->open[k] += (e > relative * magnitude) & (e > least);
-        }
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++) most[k] = x[i + k] > most[k] ? x[i + k] : most[k];
+    for (; i < n; i++) most[0] = x[i] > most[0] ? x[i] : most[0];
+}
+
+/* Quotients of the bounds above `least` and their elements, and the others. Returns how many are not certified. */
+VECTORIZED static uint64_t divide_bounds(double *restrict quotient, double *restrict rest,
+                                         double relative, double least,
+                                         const double *restrict value, const double *restrict error,
+                                         size_t n)
+{
+    uint64_t open = 0;
+    for (size_t i = 0; i < n; i++) {
+        double e = error[i], magnitude = fabs(value[i]), q = e / magnitude;
+        quotient[i] = e <= least ? 0 : q;
+        rest[i] = e <= least ? e : 0;
+        open += (e > relative * magnitude) & (e > least);
+    }
+    return open;
+}
+
+/* n is at most WIDEN_BLOCK. */
+static void widen(struct widest *w, const struct certificate *c, const double *value,
+                  const double *error, size_t n)
+{
+    double quotient[WIDEN_BLOCK], rest[WIDEN_BLOCK];
+    w->open += divide_bounds(quotient, rest, c->relative, c->least, value, error, n);
+    raise_lanes(w->relative, quotient, n);
+    raise_lanes(w->absolute, rest, n);
 }
 
 /* The widest of the elements from `start` on. */
@@ -280,17 +302,16 @@ enum { PART = 1 << 16 };
 
 static struct status widen_part(void *context, size_t number, void *scratch)
 {
-    enum { BLOCK = 512 };
     const struct stored *s = context;
-    struct widest w = { { 0 }, { 0 }, { 0 } };
-    double bounds[BLOCK];
+    struct widest w = { { 0 }, { 0 }, 0 };
+    double bounds[WIDEN_BLOCK];
     size_t first = number * PART, end = s->node->n - first < PART ? s->node->n : first + PART;
     (void)scratch;
-    for (size_t start = first; start < end; start += BLOCK) {
-        size_t count = end - start < BLOCK ? end - start : BLOCK;
+    for (size_t start = first; start < end; start += WIDEN_BLOCK) {
+        size_t count = end - start < WIDEN_BLOCK ? end - start : WIDEN_BLOCK;
         const double *error;
         const double *value = node_bounded_block(&error, s->node, start, count, NULL, bounds);
-        widen(&w, s->certificate->relative, s->certificate->least, value, error, count);
+        widen(&w, s->certificate, value, error, count);
     }
     s->part[number] = w;
     return status_ok();
@@ -307,13 +328,14 @@ static bool take_stored(struct reference *r, struct tape *tape, const struct nod
     struct stored s = { node, &c, tape_allocate(tape, parts, sizeof *s.part) };
     if (!s.part) return false;
     tape_parallel(tape, &(struct parallel){ parts, 0, widen_part, &s });
-    unsigned open = 0;
-    for (size_t i = 0; i < parts; i++)
+    uint64_t open = 0;
+    for (size_t i = 0; i < parts; i++) {
+        open += s.part[i].open;
         for (int k = 0; k < LANES; k++) {
-            open |= s.part[i].open[k];
             relative = fmax(relative, s.part[i].relative[k]);
             absolute = fmax(absolute, s.part[i].absolute[k]);
         }
+    }
     arena_rewind(tape->arena, before);
     if (open) return false;
     r->hi = values;

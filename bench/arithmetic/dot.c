@@ -255,17 +255,23 @@ size_t dot_lines_scratch(const struct factor *f, size_t k, bool exact_products)
     return f->lines + terms;
 }
 
+/* No element exceeds the norm of its line. That may be sqrt(k) times the largest one, so that sigma is k times as large
+ * and its bound with it: little beside the digits that are won, unless lines are very long. */
+enum { LONGEST_BY_NORM = 1 << 13 };
+
 struct dot_lines dot_lines_prepare(double *scratch, const struct factor *f, size_t k,
-                                   bool exact_products)
+                                   bool exact_products, const double *norms)
 {
     double *scale = scratch, *dense = scratch + f->lines;
+    if (k > LONGEST_BY_NORM) norms = NULL;
+    for (size_t i = 0; norms && i < f->lines; i++) scale[i] = power_above(norms[i]);
     if (exact_products) {
         const float *x = lines_of_floats((float *)(void *)dense, f, k);
-        scales_of_floats(scale, x, f->lines, k);
+        if (!norms) scales_of_floats(scale, x, f->lines, k);
         return (struct dot_lines){ x, scale };
     }
     const double *x = lines_of_doubles(dense, f, k);
-    scales_of_doubles(scale, x, f->lines, k);
+    if (!norms) scales_of_doubles(scale, x, f->lines, k);
     return (struct dot_lines){ x, scale };
 }
 
@@ -347,19 +353,36 @@ static void recompute(const struct dots *d, const struct certificate *certificat
     }
 }
 
-/* Which of up to 64 elements are not certified at first sight, as bits. */
-VECTORIZED static uint64_t open_bits(const double *restrict value, const double *restrict error,
-                                     size_t n, double relative, double least)
+VECTORIZED uint64_t dot_open_bits(const double *restrict value, const double *restrict error,
+                                  size_t n, const struct certificate *certificate)
 {
+    const double relative = certificate->relative, least = certificate->least;
     uint8_t open[WIDTH];
     unsigned any = 0;
     uint64_t bits = 0;
     for (size_t j = 0; j < n; j++) {
-        open[j] = (error[j] > relative * fabs(value[j])) & (error[j] > least);
+        open[j] = !(error[j] <= relative * fabs(value[j])) & !(error[j] <= least);
         any |= open[j];
     }
     for (size_t j = 0; any && j < n; j++) bits |= (uint64_t)open[j] << j;
     return bits;
+}
+
+/* What is open in `height` rows from `row` on and up to 64 columns from `column` on; returns the columns that have any. */
+static uint64_t take_open(uint64_t *open, const struct dot_matrix *c,
+                          const struct certificate *certificate, size_t row, size_t height,
+                          size_t column)
+{
+    size_t width = c->b.lines - column < WIDTH ? c->b.lines - column : WIDTH;
+    uint64_t any = 0;
+    for (size_t i = 0; i < height; i++) {
+        open[i] = c->open ? c->open[(row + i) * c->open_step + column / WIDTH]
+                          : dot_open_bits(c->value + (row + i) * c->step + column,
+                                          c->error + (row + i) * c->error_step + column, width,
+                                          certificate);
+        any |= open[i];
+    }
+    return any;
 }
 
 void dots_recompute(const struct dot_matrix *c, const struct dot_lines *a,
@@ -372,14 +395,7 @@ void dots_recompute(const struct dot_matrix *c, const struct dot_lines *a,
     for (size_t row = 0; row < m; row += rows)
         for (size_t column = 0; column < n; column += WIDTH) {
             size_t height = m - row < rows ? m - row : rows;
-            size_t width = n - column < WIDTH ? n - column : WIDTH;
-            uint64_t open[ROWS], any = 0;
-            for (size_t i = 0; i < height; i++) {
-                open[i] = open_bits(c->value + (row + i) * c->step + column,
-                                    c->error + (row + i) * c->error_step + column, width,
-                                    certificate.relative, certificate.least);
-                any |= open[i];
-            }
+            uint64_t open[ROWS], any = take_open(open, c, &certificate, row, height, column);
             for (size_t j = 0; j < WIDTH && any >> j; j += COLUMNS)
                 for (size_t i = 0; i < height; i++)
                     for (uint64_t bits = open[i] >> j & FEW; bits; bits &= bits - 1)

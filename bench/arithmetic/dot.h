@@ -13,7 +13,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "bench/arithmetic/certificate.h"
 #include "core/dtype.h"
 
 /* What dot products of one length have in common. */
@@ -64,6 +66,9 @@ struct dot_matrix {
     enum dtype dtype;
     bool exact_products;
     bool quick; /* open is what the quick form of the certificate does not pass */
+    /* A bit for each element that is open, 64 columns a word, rows `open_step` words apart; NULL: they are looked for. */
+    const uint64_t *open;
+    size_t open_step;
 };
 
 /* Is some bound more than 2^-10 ulp of the dtype? Never for float64, whose elements no double
@@ -77,10 +82,15 @@ struct dot_lines {
     const double *scale;
 };
 
-/* `scratch` has dot_lines_scratch elements, and is needed as long as the lines. The factor is exact and finite. */
+/* `scratch` has dot_lines_scratch elements, and is needed as long as the lines. The factor is exact and finite; `norms`
+ * has upper bounds of the lines' 2-norms, which save a look at all elements, or is NULL. */
 struct dot_lines dot_lines_prepare(double *scratch, const struct factor *f, size_t k,
-                                   bool exact_products);
+                                   bool exact_products, const double *norms);
 size_t dot_lines_scratch(const struct factor *f, size_t k, bool exact_products);
+
+/* Which of n elements, at most 64, the quick form of the certificate does not pass, as bits. */
+uint64_t dot_open_bits(const double *value, const double *error, size_t n,
+                       const struct certificate *certificate);
 
 /* Recompute the elements that are open. The bounds are replaced where they become smaller.
  *

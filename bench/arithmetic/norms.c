@@ -7,31 +7,45 @@
 #include "bench/arithmetic/rounding.h"
 #include "core/vectorize.h"
 
-VECTORIZED static void add_columns(double *restrict squares, const double *restrict x, size_t lines,
-                                   size_t length, size_t step)
-{
-    for (size_t l = 0; l < length; l++)
-        for (size_t i = 0; i < lines; i++) squares[i] += x[l * step + i] * x[l * step + i];
-}
-
-VECTORIZED static void add_rows(double *restrict squares, const double *restrict x, size_t lines,
-                                size_t length, size_t step)
-{
-    for (size_t i = 0; i < lines; i++) {
-        double lane[8] = { 0 };
-        const double *row = x + i * step;
-        size_t l = 0;
-        for (; l + 8 <= length; l += 8)
-            for (size_t j = 0; j < 8; j++) lane[j] += row[l + j] * row[l + j];
-        for (; l < length; l++) lane[0] += row[l] * row[l];
-        for (size_t j = 0; j < 8; j++) squares[i] += lane[j];
+/* Squares of lines of REAL; products of floats are exact in double. */
+#define DEFINE_SQUARES(NAME, REAL)                                                                 \
+    VECTORIZED static void NAME##_columns(double *restrict squares, const REAL *restrict x,        \
+                                          size_t lines, size_t length, size_t step)                \
+    {                                                                                              \
+        for (size_t l = 0; l < length; l++)                                                        \
+            for (size_t i = 0; i < lines; i++) {                                                   \
+                double v = x[l * step + i];                                                        \
+                squares[i] += v * v;                                                               \
+            }                                                                                      \
+    }                                                                                              \
+                                                                                                   \
+    VECTORIZED static void NAME##_rows(double *restrict squares, const REAL *restrict x,           \
+                                       size_t lines, size_t length, size_t step)                   \
+    {                                                                                              \
+        for (size_t i = 0; i < lines; i++) {                                                       \
+            double lane[8] = { 0 };                                                                \
+            const REAL *row = x + i * step;                                                        \
+            size_t l = 0;                                                                          \
+            for (; l + 8 <= length; l += 8)                                                        \
+                for (size_t j = 0; j < 8; j++) lane[j] += (double)row[l + j] * (double)row[l + j]; \
+            for (; l < length; l++) lane[0] += (double)row[l] * (double)row[l];                    \
+            for (size_t j = 0; j < 8; j++) squares[i] += lane[j];                                  \
+        }                                                                                          \
     }
-}
+
+DEFINE_SQUARES(add_doubles, double)
+DEFINE_SQUARES(add_floats, float)
 
 void line_squares_add(double *squares, const double *x, size_t lines, size_t length, size_t step,
                       bool down)
 {
-    (down ? add_columns : add_rows)(squares, x, lines, length, step);
+    (down ? add_doubles_columns : add_doubles_rows)(squares, x, lines, length, step);
+}
+
+void line_squares_add_floats(double *squares, const float *x, size_t lines, size_t length,
+                             size_t step, bool down)
+{
+    (down ? add_floats_columns : add_floats_rows)(squares, x, lines, length, step);
 }
 
 /* Rounded up: a square passes through `length` + 8 additions at most, in whatever parts they came, so the

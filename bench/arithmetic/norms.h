@@ -13,6 +13,8 @@ void line_norms(double *norm, const double *x, size_t lines, size_t length, bool
  * `step` apart; the whole length then makes norms of them. */
 void line_squares_add(double *squares, const double *x, size_t lines, size_t length, size_t step,
                       bool down);
+void line_squares_add_floats(double *squares, const float *x, size_t lines, size_t length,
+                             size_t step, bool down);
 void line_squares_to_norms(double *norm, size_t lines, size_t length);
 
 /* Is none of them infinite or NaN? */

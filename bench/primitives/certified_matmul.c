@@ -181,9 +181,8 @@ static void marked_elements(const struct node *node, size_t start, size_t count,
 static void mark_open(uint64_t *words, const double *value, const double *error, size_t n,
                       const struct certificate *certificate)
 {
-    for (size_t j = 0; j < n; j++)
-        if (!certificate_passes_quickly(certificate, value[j], error[j]))
-            words[j / 64] |= (uint64_t)1 << j % 64;
+    for (size_t j = 0; j < n; j += 64)
+        words[j / 64] |= dot_open_bits(value + j, error + j, n - j < 64 ? n - j : 64, certificate);
 }
 
 static void unmark_open(uint64_t *words, const double *value, const double *error, size_t n,
@@ -281,16 +280,22 @@ static size_t bound_tile(const struct tile_bounds *bounds, const struct certifie
     return open;
 }
 
+/* The words of a row of the product of a tile, from the first column of the tile on. */
+static uint64_t *marks_of(const struct certified *c, const struct tile *t, size_t row)
+{
+    return c->marks->recomputed + (t->product * c->p->m + row) * c->marks->words +
+           t->first_column / 64;
+}
+
 /* Which elements of a tile are open, before they are recomputed, and which of these are still. */
 static void mark_tile(const struct tile_bounds *bounds, const struct certified *c,
                       const struct tile *t, bool before)
 {
     for (size_t i = 0; i < t->rows; i++) {
         size_t row = t->product * c->p->m + t->first_row + i;
-        uint64_t *words = c->marks->recomputed + row * c->marks->words + t->first_column / 64;
-        (before ? mark_open : unmark_open)(words, c->node->value + row * c->p->n + t->first_column,
-                                           bounds->error + i * bounds->step, t->columns,
-                                           &c->certificate);
+        (before ? mark_open : unmark_open)(
+            marks_of(c, t, t->first_row + i), c->node->value + row * c->p->n + t->first_column,
+            bounds->error + i * bounds->step, t->columns, &c->certificate);
     }
 }
 
@@ -352,13 +357,15 @@ static void recompute_tile(const struct tile_bounds *bounds, const struct certif
 {
     const size_t k = c->p->k, most = lines_at_once(c, t->rows);
     struct factor b = lines_of(&c->b, t->product, t->first_column, t->columns);
-    lines->b = dot_lines_prepare(lines->scratch_b, &b, k, c->exact_products);
+    lines->b = dot_lines_prepare(lines->scratch_b, &b, k, c->exact_products,
+                                 norms_of_product(&c->b, c->b.norms, t->product) + t->first_column);
     for (size_t i = 0; i < t->rows; i += most) {
         size_t first = t->first_row + i, rows = t->rows - i < most ? t->rows - i : most;
         size_t at = (t->product * c->p->m + first) * c->p->n + t->first_column;
         struct factor a = lines_of(&c->a, t->product, first, rows);
         if (lines->rows != rows || lines->first_row != first)
-            lines->a = dot_lines_prepare(lines->scratch_a, &a, k, c->exact_products);
+            lines->a = dot_lines_prepare(lines->scratch_a, &a, k, c->exact_products,
+                                         norms_of_product(&c->a, c->a.norms, t->product) + first);
         lines->rows = rows;
         lines->first_row = first;
         const struct dot_matrix dots = { .value = c->node->value + at,
@@ -370,7 +377,9 @@ static void recompute_tile(const struct tile_bounds *bounds, const struct certif
                                          .k = k,
                                          .dtype = c->certificate.dtype,
                                          .exact_products = c->exact_products,
-                                         .quick = c->marks != NULL };
+                                         .quick = c->marks != NULL,
+                                         .open = c->marks ? marks_of(c, t, first) : NULL,
+                                         .open_step = c->marks ? c->marks->words : 0 };
         dots_recompute(&dots, &lines->a, &lines->b, lines->wide);
     }
 }
@@ -623,7 +632,7 @@ void matmul_recompute(struct tape *tape, double **scratch, const struct dot_matr
            second = dot_lines_scratch(&c->b, c->k, c->exact_products);
     if (!*scratch) *scratch = tape_allocate(tape, first + second + 2 * c->k, sizeof **scratch);
     if (!*scratch) return;
-    struct dot_lines a = dot_lines_prepare(*scratch, &c->a, c->k, c->exact_products);
-    struct dot_lines b = dot_lines_prepare(*scratch + first, &c->b, c->k, c->exact_products);
+    struct dot_lines a = dot_lines_prepare(*scratch, &c->a, c->k, c->exact_products, NULL);
+    struct dot_lines b = dot_lines_prepare(*scratch + first, &c->b, c->k, c->exact_products, NULL);
     dots_recompute(c, &a, &b, *scratch + first + second);
 }

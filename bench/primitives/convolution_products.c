@@ -340,8 +340,8 @@ static void recompute(const struct products *p, const struct dot_matrix *dots, d
 {
     if (!dots_open(dots)) return;
     double *second = room + dot_lines_scratch(&dots->a, dots->k, p->exact_products);
-    struct dot_lines a = dot_lines_prepare(room, &dots->a, dots->k, p->exact_products);
-    struct dot_lines b = dot_lines_prepare(second, &dots->b, dots->k, p->exact_products);
+    struct dot_lines a = dot_lines_prepare(room, &dots->a, dots->k, p->exact_products, NULL);
+    struct dot_lines b = dot_lines_prepare(second, &dots->b, dots->k, p->exact_products, NULL);
     dots_recompute(dots, &a, &b, second + dot_lines_scratch(&dots->b, dots->k, p->exact_products));
 }
 

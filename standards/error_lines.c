@@ -55,7 +55,7 @@ struct lines {
     double met;                 /* lines that have errors; sums over them of: */
     double means[2];            /* the squares of the means, */
     double squares, of_squares; /* the mean squares and their squares */
-    double x;
+    double x, least;            /* h of the most independent errors */
 };
 
 /* ---- adding up ------------------------------------------------------------------------------ */
@@ -93,8 +93,9 @@ VECTORIZED static void add_run(struct line *line, const struct line *restrict el
     const double *restrict from = (const double *)element;
     size_t i = 0;
     for (; i + WIDE <= n * PARTS; i += WIDE)
-        for (size_t k = 0; k < WIDE; k++) sum[k] += from[i + k];
-    for (size_t k = 0; i + k < n * PARTS; k++) sum[k] += from[i + k];
+        LANES_LOOP for (size_t k = 0; k < WIDE; k++) sum[k] += from[i + k];
+    for (size_t k = 0; i < n * PARTS; i += PARTS, k += PARTS)
+        LANES_LOOP for (size_t p = 0; p < PARTS; p++) sum[k + p] += from[i + p];
     for (size_t half = WIDE / 2; half >= PARTS; half /= 2)
         for (size_t k = 0; k < half; k++) sum[k] += sum[k + half];
     for (size_t k = 0; k < PARTS; k++) to[k] += sum[k];
@@ -247,9 +248,9 @@ static double independent_errors(const struct lines *lines, size_t j)
 
 /* Could line j be beyond `quotient`? Its mean is at most its rms, h of the most independent errors is smaller than g, and
  * both grow with fewer. */
-static bool may_exceed(const struct line *line, double x, double quotient)
+static bool may_exceed(const struct line *line, double least, double quotient)
 {
-    double most = quotient * LEAST_SCALE * (1 - 0x1p-40) * sqrt(2 * x / MOST_INDEPENDENT);
+    double most = quotient * (1 - 0x1p-40) * least;
     return line->count > 0 && line->squares > line->count * most * most;
 }
 
@@ -257,7 +258,7 @@ static void try_line(struct line_findings *out, const struct lines *lines, size_
 {
     const struct line *line = &lines->form->line[j];
     double others = lines->total.count - line->count, value;
-    if (!may_exceed(line, lines->x, out->quotient)) return;
+    if (!may_exceed(line, lines->least, out->quotient)) return;
     if (others < FEWEST_OTHERS || lines->met < FEWEST_LINES) return;
     double rms = sqrt(fmax(lines->total.squares - line->squares, 0) / others);
     double independent = independent_errors(lines, j);
@@ -283,6 +284,7 @@ static void try_form(struct line_findings *out, const struct error_field *field,
     static const double alarms = 1e-10;
     struct lines lines = { .form = form, .field = field, .x = log((double)field->n / alarms) };
     if (!form->line) return;
+    lines.least = LEAST_SCALE * sqrt(2 * lines.x / MOST_INDEPENDENT);
     sum_lines(&lines);
     for (size_t j = 0; j < form->count; j++) try_line(out, &lines, j);
 }

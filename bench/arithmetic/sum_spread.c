@@ -284,3 +284,24 @@ void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, b
     }
     if (inexact && single) imitate_copies_of_lines(spread, term, n);
 }
+
+VECTORIZED void sum_spread_multiply(double *restrict term, double *restrict squares_x,
+                                    double *restrict squares_y,
+                                    const struct sum_spread_factors *factors)
+{
+    const struct sum_spread_factors f = *factors;
+    double x[WIDTH] = { 0 }, y[WIDTH] = { 0 };
+    for (size_t k = 0; k < f.n; k++, term += WIDTH) {
+        double u[WIDTH], v[WIDTH];
+        for (size_t w = 0; w < WIDTH; w++) u[w] = f.x[w][k * f.step_x];
+        for (size_t w = 0; w < WIDTH; w++) v[w] = f.y[w][k * f.step_y];
+        LANES_LOOP for (size_t w = 0; w < WIDTH; w++)
+        {
+            term[w] = u[w] * v[w];
+            x[w] += u[w] * u[w];
+            y[w] += v[w] * v[w];
+        }
+    }
+    memcpy(squares_x, x, sizeof x);
+    memcpy(squares_y, y, sizeof y);
+}

@@ -51,6 +51,16 @@ void sum_spread_parts_of_lines(struct sum_spread *parts, const double *term, siz
 void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, bool products,
                          bool single);
 
+/* Lines of factors, whose products are terms: factor k of line w of the first is x[w][k * step_x]. */
+struct sum_spread_factors {
+    const double *x[SUM_SPREAD_LINES], *y[SUM_SPREAD_LINES];
+    size_t n, step_x, step_y;
+};
+
+/* Their terms, laid out as above, and the sums of the squares of the factors of each line. */
+void sum_spread_multiply(double *term, double *squares_x, double *squares_y,
+                         const struct sum_spread_factors *factors);
+
 /* The mean over all orders of sum S_k^2, from the number of terms, their sum and their sum of squares. A random order is a
  * walk from 0 to S whose steps are drawn without replacement: E S_k^2 is k (n - k) / (n (n - 1)) (Q - S^2 / n) +
  * k^2 S^2 / n^2; summed over k = 1 .. n. */

@@ -14,6 +14,7 @@
 #include "bench/tape/broadcast.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/known_values.h"
 #include "bench/tape/promotion.h"
 #include "core/checked.h"
 #include "core/kernel_modes.h"
@@ -151,6 +152,7 @@ struct binary_context {
     bool single;         /* values are rounded to float */
     int scaled; /* 1, 2: bounds are those of this operand times `scale`, 2^k, and what underflows */
     double scale, scaled_tiny;
+    bool known; /* the values are there */
     struct walk walk;
 };
 
@@ -395,7 +397,7 @@ static void elements_row(void *context, size_t out, size_t count, const size_t *
         read_block(&a, e->a, offset[0] + (step[0] ? start : 0), step[0], n, bounded);
         read_block(&b, e->b, offset[1] + (step[1] ? start : 0), step[1], n, bounded);
         double *z = e->value + (out - e->start) + start;
-        row_of(c->operation)(c, z, a.value, step[0], b.value, step[1], n);
+        if (!c->known) row_of(c->operation)(c, z, a.value, step[0], b.value, step[1], n);
         if (c->single) round_block(z, n);
         if (!bounded) continue;
         double *bound = e->error + (out - e->start) + start;
@@ -412,6 +414,7 @@ static void binary_elements(const struct node *node, size_t start, size_t count,
 {
     const struct binary_context *c = node->deferral->context;
     struct binary_elements elements = { c, node->inputs[0], node->inputs[1], start, value, error };
+    if (c->known && !error) return;
     walk_part(&c->walk, start, start + count, elements_row, &elements);
 }
 
@@ -577,6 +580,21 @@ static int cost_of(const struct binary_context *c)
     return c->operation == '/' ? 4 : c->operation ? 1 : c->f->vector ? 16 : 64;
 }
 
+static bool is_alike(const struct node *a, const struct node *b)
+{
+    return a->parameters == b->parameters;
+}
+
+/* The values that the other model has of a large step, or NULL. Quotients change some of theirs (open_quotients). */
+static double *take_known(struct binary_context *c, struct tape *tape, struct node *node)
+{
+    enum { LEAST_SHARED = 256 };
+    if (node->n < LEAST_SHARED || c->operation == '/') return NULL;
+    double *values = known_values_share(tape, node, is_alike);
+    c->known = values;
+    return values;
+}
+
 static struct node *evaluate_binary(struct tape *tape, const struct binary_function *f,
                                     struct node *a, struct node *b)
 {
@@ -598,7 +616,8 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
     if (tape_failed(tape)) return tape_failure(tape);
     bool bounded = tape_is_reference(tape) &&
                    choose_bounds(node, c, tape, operands[0], operands[1]);
-    node_evaluate(tape, node, (struct deferral){ binary_elements, c, cost_of(c), bounded, NULL },
+    double *known = take_known(c, tape, node);
+    node_evaluate(tape, node, (struct deferral){ binary_elements, c, cost_of(c), bounded, known },
                   defers);
     return tape_failed(tape) ? tape_failure(tape) : node;
 }

@@ -191,19 +191,14 @@ struct terms {
     size_t m, n, k, row_first, step_first, row_second, step_second;
 };
 
-/* The products of a pair of lines as the terms of line w; returns the product of their squared norms. */
-static double take_terms(double *term, size_t w, const struct terms *t, size_t at)
+/* Add the lines of product `at` as line w; lines that are not there are walked, too. */
+static void add_lines(struct sum_spread_factors *factors, size_t w, const struct terms *t,
+                      size_t at)
 {
-    const double *x = t->first + at / t->n * t->row_first,
-                 *y = t->second + at % t->n * t->row_second;
-    double norm_x = 0, norm_y = 0;
-    for (size_t k = 0; k < t->k; k++) {
-        double u = x[k * t->step_first], v = y[k * t->step_second];
-        term[k * SUM_SPREAD_LINES + w] = u * v;
-        norm_x += u * u;
-        norm_y += v * v;
+    for (size_t v = w; v < SUM_SPREAD_LINES; v++) {
+        factors->x[v] = t->first + at / t->n * t->row_first;
+        factors->y[v] = t->second + at % t->n * t->row_second;
     }
-    return norm_x * norm_y;
 }
 
 static size_t terms_room(const struct products *p, size_t k)
@@ -216,19 +211,24 @@ static size_t terms_room(const struct products *p, size_t k)
 static double growth_of(const struct products *p, const struct terms *t, double *term)
 {
     enum { TERMS_LOOKED_AT = 1 << 17, LEAST_LOOKED_AT = 16 };
-    double worst = 0, norms[SUM_SPREAD_LINES], spread[SUM_SPREAD_LINES];
+    double worst = 0, x[SUM_SPREAD_LINES], y[SUM_SPREAD_LINES], spread[SUM_SPREAD_LINES];
+    struct sum_spread_factors factors = { .n = t->k,
+                                          .step_x = t->step_first,
+                                          .step_y = t->step_second };
     size_t w = 0;
     if (!tape_is_typical(p->tape)) return dot_growth(p->tape, t->k);
     if (t->k == 0) return 0;
-    memset(term, 0, terms_room(p, t->k) * sizeof *term); /* lines that are not filled are walked */
     size_t count = TERMS_LOOKED_AT / t->k / (p->c->images * p->c->groups) + LEAST_LOOKED_AT;
     size_t stride = t->m * t->n / count + 1;
     for (size_t at = 0; at < t->m * t->n; at += stride) {
-        norms[w] = take_terms(term, w, t, at);
+        add_lines(&factors, w, t, at);
         if (++w < SUM_SPREAD_LINES && at + stride < t->m * t->n) continue;
+        sum_spread_multiply(term, x, y, &factors);
         sum_spread_of_lines(spread, term, t->k, false, true, !p->tape->wide);
-        for (size_t j = 0; j < w; j++)
-            if (norms[j] > 0 && isfinite(spread[j])) worst = fmax(worst, spread[j] / norms[j]);
+        for (size_t j = 0; j < w; j++) {
+            double norms = x[j] * y[j];
+            if (norms > 0 && isfinite(spread[j])) worst = fmax(worst, spread[j] / norms);
+        }
         w = 0;
     }
     return sqrt(worst);

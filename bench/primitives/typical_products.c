@@ -24,10 +24,10 @@ static inline double estimated_spread(double k, double value, double norms)
     return (sum_spread_of_any_order(k, value, squares) + squares) / 3;
 }
 
-/* Products that are looked at together: where they and their lines are, and the norms of these. */
+/* Products that are looked at together: where they are, their lines, and the norms of these. */
 struct look {
     size_t at[SUM_SPREAD_LINES], count;
-    const double *x[SUM_SPREAD_LINES], *y[SUM_SPREAD_LINES];
+    struct sum_spread_factors factors;
     double norms[SUM_SPREAD_LINES];
     double *term;                  /* k times SUM_SPREAD_LINES */
     double repeated, with_formula; /* the sum of imitated over formula, and of how many */
@@ -36,34 +36,22 @@ struct look {
 static void add_look(struct look *look, size_t at, const struct node *a, const struct node *b,
                      const struct matmul *p)
 {
+    struct sum_spread_factors *f = &look->factors;
     size_t size = p->m * p->n, w = look->count++;
     look->at[w] = at;
-    look->x[w] = a->value + a_element(p, a, at / size, at % size / p->n, 0);
-    look->y[w] = b->value + b_element(p, b, at / size, 0, at % p->n);
+    f->x[w] = a->value + a_element(p, a, at / size, at % size / p->n, 0);
+    f->y[w] = b->value + b_element(p, b, at / size, 0, at % p->n);
     for (size_t v = w + 1; v < SUM_SPREAD_LINES; v++) { /* what is not filled is walked, too */
-        look->x[v] = look->x[w];
-        look->y[v] = look->y[w];
+        f->x[v] = f->x[w];
+        f->y[v] = f->y[w];
     }
 }
 
-/* The products' terms side by side. A product's lines are `step_x` and `step_y` apart. */
-VECTORIZED static void take_terms(struct look *look, size_t k, size_t step_x, size_t step_y)
+static void take_terms(struct look *look)
 {
-    double *restrict term = look->term, norm_x[SUM_SPREAD_LINES] = { 0 },
-                     norm_y[SUM_SPREAD_LINES] = { 0 };
-    for (size_t l = 0; l < k; l++, term += SUM_SPREAD_LINES) {
-        double u[SUM_SPREAD_LINES], v[SUM_SPREAD_LINES];
-        for (size_t w = 0; w < SUM_SPREAD_LINES; w++) u[w] = look->x[w][l * step_x];
-        for (size_t w = 0; w < SUM_SPREAD_LINES; w++) v[w] = look->y[w][l * step_y];
-        LANES_LOOP for (size_t w = 0; w < SUM_SPREAD_LINES; w++)
-        {
-            term[w] = u[w] * v[w];
-            norm_x[w] += u[w] * u[w];
-            norm_y[w] += v[w] * v[w];
-        }
-    }
-    for (size_t w = 0; w < SUM_SPREAD_LINES; w++)
-        look->norms[w] = sqrt(norm_x[w]) * sqrt(norm_y[w]);
+    double x[SUM_SPREAD_LINES], y[SUM_SPREAD_LINES];
+    sum_spread_multiply(look->term, x, y, &look->factors);
+    for (size_t w = 0; w < SUM_SPREAD_LINES; w++) look->norms[w] = sqrt(x[w]) * sqrt(y[w]);
 }
 
 static void look_at_terms(struct typical_products *typical, struct look *look,
@@ -92,14 +80,19 @@ void typical_products_look(struct typical_products *typical, struct tape *tape,
                            const struct matmul *p)
 {
     size_t stride = (node->n - 1) / looks(p->k) + 1;
-    struct look look = { .term = tape_allocate(tape, p->k * SUM_SPREAD_LINES, sizeof(double)) };
+    struct look look = {
+        .term = tape_allocate(tape, p->k * SUM_SPREAD_LINES, sizeof(double)),
+        .factors = { .n = p->k,
+                     .step_x = p->transpose_a ? p->m : 1,
+                     .step_y = p->transpose_b ? 1 : p->n },
+    };
     typical->own = stride == 1 ? tape_allocate(tape, node->n, sizeof *typical->own) : NULL;
     typical->quotient = 0;
     typical->terms = (double)p->k;
     for (size_t at = 0; at < node->n && !tape_failed(tape); at += stride) {
         add_look(&look, at, a, b, p);
         if (look.count < SUM_SPREAD_LINES && at + stride < node->n) continue;
-        take_terms(&look, p->k, p->transpose_a ? p->m : 1, p->transpose_b ? 1 : p->n);
+        take_terms(&look);
         look_at_terms(typical, &look, node, p->k, !tape->wide);
     }
     typical->repeated = look.with_formula > 0 ? fmax(look.repeated / look.with_formula, 1) : 1;

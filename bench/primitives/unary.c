@@ -243,18 +243,6 @@ static bool is_alike(const struct node *a, const struct node *b)
     return a->parameters == b->parameters;
 }
 
-/* The values that the other model has, or NULL. Logarithms change some of theirs (is_log_of_rest). */
-static double *take_known(struct tape *tape, struct node *node, const struct unary_function *f)
-{
-    bool shares = tape_is_model(tape) && f->vector && strncmp(f->name, "log", 3) != 0;
-    if (!shares) return NULL;
-    const struct node *known = tape_is_typical(tape) && tape->twin && tape_is_model(tape->twin)
-                                   ? known_values_find(tape, node, is_alike)
-                                   : NULL;
-    if (!known) known_values_enter(tape, node);
-    return known ? known->value : NULL;
-}
-
 static struct node *evaluate_unary(struct tape *tape, const struct unary_function *f,
                                    struct node *x)
 {
@@ -276,7 +264,9 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
         c->loss = tape_is_model(tape) ? kernel_loss_of(f) : NULL;
         c->is_root = tape_is_model(tape) && !strcmp(f->name, "sqrt");
         deferral.bounded = !node_is_exact(x) || c->loss;
-        deferral.values = take_known(tape, node, f);
+        /* Logarithms change some of theirs (is_log_of_rest). */
+        if (f->vector && strncmp(f->name, "log", 3) != 0)
+            deferral.values = known_values_share(tape, node, is_alike);
         c->known = deferral.values;
     }
     node_evaluate(tape, node, deferral, defers);

@@ -42,7 +42,7 @@ static bool is_same(const struct node *a, const struct node *b)
     if (a->source && b->source && a->source->data == b->source->data)
         return a->source->dtype == b->source->dtype;
     const void *x = elements_of(&bytes, a), *y = elements_of(&others, b);
-    return x && y && bytes == others && !memcmp(x, y, bytes);
+    return x && y && bytes == others && (x == y || !memcmp(x, y, bytes));
 }
 
 static bool is_step(const struct node *known, const struct node *node, steps_alike *alike)
@@ -66,4 +66,13 @@ const struct node *known_values_find(struct tape *tape, const struct node *node,
         return from->node;
     }
     return NULL;
+}
+
+double *known_values_share(struct tape *tape, struct node *node, steps_alike *alike)
+{
+    if (!tape_is_model(tape)) return NULL;
+    bool second = tape->twin && tape_is_model(tape->twin);
+    const struct node *known = second ? known_values_find(tape, node, alike) : NULL;
+    if (!second) known_values_enter(tape, node);
+    return known ? known->value : NULL;
 }

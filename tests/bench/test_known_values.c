@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/arithmetic/vector_math.h"
+#include "bench/primitives/binary.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
@@ -152,6 +153,42 @@ START_TEST(models_share_inputs_and_functions)
 }
 END_TEST
 
+/* So do large sums and products, of what they share; bounds are each model's own, and quotients, whose values depend on
+ * bounds, are made twice. */
+START_TEST(models_share_large_steps)
+{
+    enum { MANY = 300 };
+    static const int64_t shape[1] = { MANY };
+    static float x[MANY];
+    struct tape worst, typical;
+    struct node *square[2], *sum[2], *quotient[2];
+    for (size_t i = 0; i < MANY; i++) x[i] = (float)(1 + uniform());
+    tape_open(&worst, &arena, BENCH_MODEL_WORST, false);
+    tape_open(&typical, &arena, BENCH_MODEL_TYPICAL, false);
+    typical.twin = &worst;
+    for (int k = 0; k < 2; k++) {
+        struct tape *tape = k ? &typical : &worst;
+        struct tensor *tensor = arena_allocate(&arena, sizeof *tensor);
+        tensor_wrap(tensor, x, DT_F32, 1, shape);
+        struct node *leaf = node_leaf(tape, tensor, false);
+        square[k] = node_multiply(tape, leaf, leaf);
+        sum[k] = node_add(tape, square[k], leaf);
+        quotient[k] = node_divide(tape, leaf, sum[k]);
+        ck_assert(!tape_failed(tape));
+    }
+    ck_assert_ptr_eq(square[1]->value, square[0]->value);
+    ck_assert_ptr_eq(sum[1]->value, sum[0]->value);
+    ck_assert(quotient[1]->value != quotient[0]->value);
+    ck_assert_mem_eq(quotient[1]->value, quotient[0]->value, sizeof(double) * MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        ck_assert_double_eq(sum[1]->value[i], (double)x[i] * x[i] + x[i]);
+        ck_assert(sum[1]->error[i] > 0 && sum[1]->error[i] < sum[0]->error[i]);
+    }
+    struct node *other = node_add(&typical, square[1], square[1]);
+    ck_assert(other->value != sum[0]->value && other->value[0] == 2 * square[0]->value[0]);
+}
+END_TEST
+
 /* Lines of a softmax are modelled side by side; each as it is alone, bit for bit, along rows and columns, where a line has
  * an infinity or a NaN, too. */
 START_TEST(lines_of_softmax_do_not_depend_on_their_neighbours)
@@ -207,6 +244,7 @@ int main(void)
     tcase_add_test(tests, scattered_sums_are_known_by_their_map);
     tcase_add_test(tests, sums_in_place_are_those_of_a_copy);
     tcase_add_test(tests, models_share_inputs_and_functions);
+    tcase_add_test(tests, models_share_large_steps);
     tcase_add_test(tests, lines_of_softmax_do_not_depend_on_their_neighbours);
     suite_add_tcase(suite, tests);
     int failed = suite_run(suite);

@@ -16,6 +16,7 @@
 #include "bench/ops/stencils.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/cotangent.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
@@ -150,6 +151,20 @@ static struct node *bilinear(const struct sampler *sampler)
     return stencil_sum(&sampler->of, &stencil);
 }
 
+/* The slopes of kernels are polynomials of the distance, too: of (-3 a d - 10 a) d - 8 a with d from -2 the roundings, times what they
+ * are multiplied by later, are 9 + 6 + 6 + 4 units, of (-3 (a + 2) d - 2 (a + 3)) d with d from -1 no more than 10. */
+static const double slope_roundings[4] = { 25, 10, 10, 25 };
+
+static void weight_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                            const void *parameters)
+{
+    struct node *w = node->inputs[1], *t = node->inputs[2];
+    const double *roundings = parameters;
+    struct node *none = node_constant(tape, DT_NONE, 0, t->rank, t->shape);
+    tape_accumulate(tape, w, cotangent);
+    if (t->tracked) tape_accumulate(tape, t, node_model_error(tape, none, cotangent, *roundings));
+}
+
 /* Keys' kernel with a = -3/4 at distances 1 + t, t, 1 - t, 2 - t. */
 static void cubic_weights(struct tape *tape, struct node *t, struct node **w)
 {
@@ -166,7 +181,12 @@ static void cubic_weights(struct tape *tape, struct node *t, struct node **w)
      * with d up to 2 the roundings of the steps, times what they are multiplied by later, are 1.5 d^2 + 2.25 d^2 +
      * 4.5 d + 1.5 d + 3 = 30 units; for ((a + 2) d - (a + 3)) d d + 1 with d up to 1 they are 1.25 d^3 and four times at most 1. */
     struct node *one = node_constant(tape, DT_NONE, 1, t->rank, t->shape);
-    for (int k = 0; k < 4; k++) w[k] = node_model_error(tape, w[k], one, k == 0 || k == 3 ? 32 : 6);
+    for (int k = 0; k < 4; k++) {
+        w[k] = node_model_error(tape, w[k], one, k == 0 || k == 3 ? 32 : 6);
+        if (tape_is_model(tape) && t->tracked)
+            w[k] = node_stated_gradient(tape, w[k], 2, (struct node *[]){ w[k], t },
+                                        weight_backward, &slope_roundings[k]);
+    }
 }
 
 static struct node *bicubic(const struct sampler *sampler)

@@ -501,6 +501,47 @@ static void mse(struct dump *d, int dtype, int backward)
 static void write_mse_loss(struct dump *d, int dtype) { mse(d, dtype, 0); }
 static void write_mse_loss_grad(struct dump *d, int dtype) { mse(d, dtype, 1); }
 
+/* --- fused operators of the NPU -------------------------------------------------------------------------- */
+
+static void rms_norm(struct dump *d, int dtype, struct range range)
+{
+    const char *t = dtype_name(dtype);
+    int m = extent(d, 1, 16), n = extent(d, 4, 200);
+    struct tensor x = make(t, SHAPE(m, n), range, 0),
+                  gamma = make(t, SHAPE(n), (struct range){ 0.5, 1.5 }, 0);
+    entry(d, "NPU.npu_rms_norm", &x, NULL, "", "%s,%s,{\"type\":\"float\",\"value\":1e-06}", x.text,
+          gamma.text);
+}
+
+static void write_rms_norm(struct dump *d, int dtype)
+{
+    rms_norm(d, dtype, (struct range){ 0, 2 });
+}
+
+static void write_rms_norm_small(struct dump *d, int dtype)
+{
+    rms_norm(d, dtype, (struct range){ -0.05, 0.05 });
+}
+
+static void write_swiglu(struct dump *d, int dtype)
+{
+    const char *t = dtype_name(dtype);
+    int m = extent(d, 1, 16), n = extent(d, 2, 100);
+    struct tensor x = make(t, SHAPE(m, 2 * n), (struct range){ -4, 4 }, 0),
+                  y = make(t, SHAPE(m, n), unit, 0);
+    entry(d, "NPU.npu_swiglu", &y, NULL, "", "%s", x.text);
+}
+
+static void write_rotary(struct dump *d, int dtype)
+{
+    const char *t = dtype_name(dtype);
+    int b = extent(d, 1, 2), heads = extent(d, 1, 4), s = extent(d, 2, 12),
+        n = 2 * extent(d, 2, 16);
+    struct tensor x = make(t, SHAPE(b, heads, s, n), usual(d), 0),
+                  r = make(t, SHAPE(1, 1, s, n), unit, 0);
+    entry(d, "NPU.npu_rotary_mul", &x, NULL, "", "%s,%s,%s", x.text, r.text, r.text);
+}
+
 /* --- the table ----------------------------------------------------------------------------------------------------------- */
 
 #define KIND(NAME, DTYPES)          \
@@ -528,7 +569,8 @@ const struct call_kind call_kinds[] = {
     KIND(floor, ALL),          KIND(transpose, ALL),         KIND(cat, ALL),
     KIND(where, ALL),          KIND(masked_fill, ALL),       KIND(embedding, ALL),
     KIND(embedding_grad, ALL), KIND(cross_entropy, F32),     KIND(mse_loss, ALL),
-    KIND(mse_loss_grad, ALL),  { NULL, 0, NULL },
+    KIND(mse_loss_grad, ALL),  KIND(rms_norm, ALL),          KIND(rms_norm_small, ALL),
+    KIND(swiglu, ALL),         KIND(rotary, ALL),            { NULL, 0, NULL },
 };
 /* clang-format on */
 

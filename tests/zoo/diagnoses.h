@@ -90,6 +90,16 @@
     IS(CROSS_ENTROPY_IGNORE, "mask ignored")            \
     IS(CROSS_ENTROPY_DIVISOR, "divisor|wrong scale")    \
     IS(MSE_SUM, "reduction|wrong scale")                \
-    IS(MSE_GRAD_NO_TWO, "wrong scale|missing step")
+    IS(MSE_GRAD_NO_TWO, "wrong scale|missing step")     \
+    IS(RMS_NORM_EPS, "eps|argument ignored")            \
+    IS(RMS_NORM_CENTERED, "")                           \
+    IS(RMS_NORM_DROPPED_TAIL, "dropped part")           \
+    IS(RMS_NORM_GAMMA_TAIL, "missing operand")          \
+    IS(SWIGLU_HALVES, "swapped")                        \
+    IS(SWIGLU_TAIL, "missing operand|missing step")     \
+    IS(SWIGLU_FAST_EXP, "")                             \
+    IS(ROTARY_SIGN, "missing step")                     \
+    IS(ROTARY_INTERLEAVED, "")                          \
+    IS(ROTARY_NEXT_POSITION, "shifted")
 
 #endif

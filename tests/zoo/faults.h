@@ -105,6 +105,17 @@ enum { F32 = 1, F16 = 2, BF16 = 4, NARROW = F16 | BF16, ALL = F32 | F16 | BF16 }
     FAULT(CROSS_ENTROPY_IGNORE, "cross_entropy", F32, "ignore_index not honoured")                 \
     FAULT(CROSS_ENTROPY_DIVISOR, "cross_entropy", F32, "ignored targets counted in the mean")      \
     FAULT(MSE_SUM, "mse_loss", ALL, "sum instead of mean")                                         \
-    FAULT(MSE_GRAD_NO_TWO, "mse_loss_grad", ALL, "gradient without the factor 2")
+    FAULT(MSE_GRAD_NO_TWO, "mse_loss_grad", ALL, "gradient without the factor 2")                  \
+    /* fused operators of the NPU */                                                               \
+    FAULT(RMS_NORM_EPS, "rms_norm_small", ALL, "eps 1e-3 instead of 1e-6")                         \
+    FAULT(RMS_NORM_CENTERED, "rms_norm", ALL, "mean subtracted first")                             \
+    FAULT(RMS_NORM_DROPPED_TAIL, "rms_norm", ALL, "tail of the row missing in the squares")        \
+    FAULT(RMS_NORM_GAMMA_TAIL, "rms_norm", ALL, "gamma missing in the tail")                       \
+    FAULT(SWIGLU_HALVES, "swiglu", ALL, "the other half goes through the sigmoid")                 \
+    FAULT(SWIGLU_TAIL, "swiglu", ALL, "tail not multiplied by its gate")                           \
+    FAULT(SWIGLU_FAST_EXP, "swiglu", F32, "exponential from a table of 10 bits")                   \
+    FAULT(ROTARY_SIGN, "rotary", ALL, "first half not negated when it is turned")                  \
+    FAULT(ROTARY_INTERLEAVED, "rotary", ALL, "pairs turned instead of halves")                     \
+    FAULT(ROTARY_NEXT_POSITION, "rotary", ALL, "angles of the next position")
 
 #endif

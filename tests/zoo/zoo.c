@@ -106,6 +106,14 @@ static void wait_for(const struct zoo *zoo, pid_t pid, const char *profile)
     exit(2);
 }
 
+static int is_call(const char *line)
+{
+    static const char *const modules[] = { "Torch.", "Tensor.", "Functional.", "NPU." };
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (!strncmp(line, modules[i], strlen(modules[i]))) return 1;
+    return 0;
+}
+
 /* Verdicts of the calls, from the result file: name, forward, backward. */
 static struct counts read_result(const struct zoo *zoo, const char *profile, int show)
 {
@@ -120,9 +128,7 @@ static struct counts read_result(const struct zoo *zoo, const char *profile, int
     while (fgets(line, sizeof line, in)) {
         char *forward = strchr(line, ','), *backward = forward ? strchr(forward + 1, ',') : NULL;
         /* The header, and further lines of a message. */
-        if (!backward || (strncmp(line, "Torch.", 6) && strncmp(line, "Tensor.", 7) &&
-                          strncmp(line, "Functional.", 11)))
-            continue;
+        if (!backward || !is_call(line)) continue;
         counts.calls++;
         int error = !strncmp(forward + 1, "error", 5) || !strncmp(backward + 1, "error", 5);
         int skip = !strncmp(forward + 1, "SKIP", 4) || !strncmp(backward + 1, "SKIP", 4);

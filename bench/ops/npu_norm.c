@@ -98,8 +98,10 @@ static void dropout_add_norm(struct call *call)
                 *weight = call_tensor(call, "weight"), *bias = call_optional_tensor(call, "bias");
     enum dtype dtype = x->dtype;
     int64_t column[TENSOR_MAX_RANK + 1] = { 0 };
-    if (!call_require(call, call_real(call, "dropout_p") == 0,
-                      "dropout draws random numbers: there is no value to compare") ||
+    if (!call_require(
+            call, call_real(call, "dropout_p") == 0,
+            "a dropout before a normalization has no law that is followed here: record the "
+            "step with dropout_p 0") ||
         !call_require(call, !call_bool(call, "return_dropout_mask"),
                       "the mask of a dropout is not followed here") ||
         !call_require(call,

@@ -245,6 +245,8 @@ static const struct {
       1e-3 },
     { "Functional.interpolate(f32(1,1,4)[1 100 1 1], None, 0.6, \"linear\", False)", -1, 0x2, 1e-5,
       1e-4 },
+    /* What is broadcast has a gradient of products that are summed, not of a sum that is multiplied. */
+    { "Torch.addmm(f64(1)[1], f64(2,1)[1 1], f64(1,2)[1 1], beta=0.3)", 0, 0x1, 5e-17, 1e-15 },
     /* Three convolutions in place of four: 1e-3 is what is left of two products of 1. */
     { "Functional.conv1d(c64(1,1,1)[1 1e-3], c64(1,1,1)[1 0])", -1, 0x2, 1e-7, 2e-6 },
     /* A convolution that begins its sums with the bias. */

@@ -40,11 +40,11 @@ def dtypes(value):
 
 
 def is_extreme(value):
-    """Is there a tensor that holds an infinity, a NaN or what overflows when it is squared?"""
+    """Is there a tensor that holds an infinity, a NaN or what overflows when it is squared? Ends are those of real tensors."""
     if isinstance(value, dict) and value.get("type") == "torch.Tensor":
         ends = [value["Max"], value["Min"]]
         largest = 1e154 if value["dtype"] in ("torch.float64", "torch.complex128") else 1e19
-        return any(e is not None and not abs(e) < largest for e in ends)
+        return value.get("extreme", False) or any(e is not None and not abs(e) < largest for e in ends)
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
     return any(is_extreme(item) for item in items)
 

@@ -8,9 +8,9 @@
  *
  * What a kind does not need is not in its code: the loop is the hottest of the program. */
 
-/* Fold errors of the vector at `place` of the chunk, its elements `x`, into a column: all but ulp, for
- * which `error` and `scale`, 1 / ulp, are set. False when an element is unusual. */
-ALWAYS_INLINE bool KIND(fold_errors)(V *error_out, V *scale_out, struct column *column,
+/* Fold errors of the vector at `place` of the chunk, its elements `x`, into a column: all but those in ulp, which are
+ * set. False when an element is unusual. */
+ALWAYS_INLINE bool KIND(fold_errors)(V *ulp_out, struct column *column,
                                      const struct chunk_source *from, const struct constants *c,
                                      double *relative_errors, size_t place, V x)
 {
@@ -44,8 +44,8 @@ ALWAYS_INLINE bool KIND(fold_errors)(V *error_out, V *scale_out, struct column *
     sum[SUM_ERROR_SQUARED] = v_fma(normal_error, normal_error, sum[SUM_ERROR_SQUARED]);
 
     V scale = v_from_bits(i_sub(c->scale_minus, i_from_bits(exponent)));
-    *error_out = error;
-    *scale_out = scale;
+    V ulp = v_mul(error, scale);
+    *ulp_out = WIDE ? v_mul(ulp, c->second_scale) : ulp;
     if (BOUNDS) {
         V bound = from->error ? v_load(from->error + place)
                               : v_add(v_mul(c->relative, magnitude), c->absolute);
@@ -56,29 +56,26 @@ ALWAYS_INLINE bool KIND(fold_errors)(V *error_out, V *scale_out, struct column *
     return true;
 }
 
-/* Fold errors and the scale of fold_errors into a column; returns the errors in ulp. */
-ALWAYS_INLINE V KIND(fold_ulps)(struct column *column, const struct constants *c, V error, V scale)
+/* Fold errors in ulp into a column. */
+ALWAYS_INLINE void KIND(fold_ulps)(struct column *column, V signed_ulp)
 {
     V *sum = column->sum, *max = column->max;
-    V signed_ulp = v_mul(error, scale);
-    if (WIDE) signed_ulp = v_mul(signed_ulp, c->second_scale);
     V ulp = v_abs(signed_ulp);
     max[MAX_ULP] = v_max(max[MAX_ULP], ulp);
     sum[SUM_ULP] = v_add(sum[SUM_ULP], ulp);
     sum[SUM_SIGNED_ULP] = v_add(sum[SUM_SIGNED_ULP], signed_ulp);
     sum[SUM_ULP_SQUARED] = v_fma(ulp, ulp, sum[SUM_ULP_SQUARED]);
-    return signed_ulp;
 }
 
 /* Fold the errors of `rows` rows from `row` on of column `number`; false when one is unusual. */
-ALWAYS_INLINE bool KIND(fold_rows)(V *error, V *scale, struct column *column, struct pass *pass,
+ALWAYS_INLINE bool KIND(fold_rows)(V *ulp, struct column *column, struct pass *pass,
                                    const struct chunk_source *from, const struct constants *c,
                                    size_t number, size_t row, size_t rows, size_t got_bytes,
                                    V (*load)(const void *))
 {
     for (size_t r = 0; r < rows; r++) {
         size_t place = (row + r) * PASS_LANES + number * LANES_PER_VECTOR;
-        if (!KIND(fold_errors)(&error[r], &scale[r], column, from, c, pass->chunk_relative, place,
+        if (!KIND(fold_errors)(&ulp[r], column, from, c, pass->chunk_relative, place,
                                load(from->got + place * got_bytes)))
             return false;
     }
@@ -86,14 +83,13 @@ ALWAYS_INLINE bool KIND(fold_rows)(V *error, V *scale, struct column *column, st
 }
 
 /* Then fold them in ulp. */
-ALWAYS_INLINE void KIND(fold_rows_in_ulp)(struct column *column, struct pass *pass,
-                                          const struct constants *c, const V *error, const V *scale,
+ALWAYS_INLINE void KIND(fold_rows_in_ulp)(struct column *column, struct pass *pass, const V *ulp,
                                           size_t number, size_t row, size_t rows)
 {
     for (size_t r = 0; r < rows; r += 2) {
-        V first = KIND(fold_ulps)(column, c, error[r], scale[r]);
-        V second = KIND(fold_ulps)(column, c, error[r + 1], scale[r + 1]);
-        i_store(pass->chunk_ulp + keys_at(row + r, number), ulp_keys(first, second));
+        KIND(fold_ulps)(column, ulp[r]);
+        KIND(fold_ulps)(column, ulp[r + 1]);
+        i_store(pass->chunk_ulp + keys_at(row + r, number), ulp_keys(ulp[r], ulp[r + 1]));
     }
 }
 
@@ -112,7 +108,7 @@ ALWAYS_INLINE bool KIND(fold_column)(struct pass *pass, struct chunk *chunk,
                                      size_t number, size_t got_bytes, V (*load)(const void *))
 {
     size_t rows = chunk->count / PASS_LANES;
-    V error[GROUP], scale[GROUP];
+    V ulp[GROUP];
     struct column column;
 
     column_begin(&column);
@@ -120,21 +116,19 @@ ALWAYS_INLINE bool KIND(fold_column)(struct pass *pass, struct chunk *chunk,
     if (GROUP == 2) {
         sums_load(&column, pass, number, SUM_ULP, PASS_FAST_SUMS);
         for (size_t row = 0; row < rows; row += GROUP) {
-            if (!KIND(fold_rows)(error, scale, &column, pass, from, c, number, row, GROUP,
-                                 got_bytes, load))
+            if (!KIND(fold_rows)(ulp, &column, pass, from, c, number, row, GROUP, got_bytes, load))
                 return false;
-            KIND(fold_rows_in_ulp)(&column, pass, c, error, scale, number, row, GROUP);
+            KIND(fold_rows_in_ulp)(&column, pass, ulp, number, row, GROUP);
         }
         if (!KIND(all_finite)(&column)) return false;
         sums_store(pass, &column, number, 0, PASS_FAST_SUMS);
     } else {
-        if (!KIND(fold_rows)(error, scale, &column, pass, from, c, number, 0, rows, got_bytes,
-                             load) ||
+        if (!KIND(fold_rows)(ulp, &column, pass, from, c, number, 0, rows, got_bytes, load) ||
             !KIND(all_finite)(&column))
             return false;
         sums_store(pass, &column, number, 0, SUM_ULP);
         sums_load(&column, pass, number, SUM_ULP, PASS_FAST_SUMS);
-        KIND(fold_rows_in_ulp)(&column, pass, c, error, scale, number, 0, rows);
+        KIND(fold_rows_in_ulp)(&column, pass, ulp, number, 0, rows);
         sums_store(pass, &column, number, SUM_ULP, PASS_FAST_SUMS);
     }
     chunk_add(chunk, &column);

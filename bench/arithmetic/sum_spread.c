@@ -92,7 +92,7 @@ OF_ANY_WIDTH void imitate(struct imitation *restrict sums, const double *restric
 }
 
 /* As fmax, for vectors. */
-static inline double larger(double a, double b) { return (a >= b) | (b != b) ? a : b; }
+static inline double larger(double a, double b) { return ((a >= b) | (b != b)) ? a : b; }
 
 /* What one order gives counts where it is finite. */
 OF_ANY_WIDTH void take_error(double *restrict worst, const float *restrict result,

@@ -304,7 +304,8 @@ static void dynamic_quant_asymmetric(struct call *call)
         node_subtract(tape, node_scalar(tape, 127), node_divide(tape, most, scale));
     struct node *z = node_add(tape, node_divide(tape, y, scale), offset);
     how.scale = scale;
-    call_return_quantized_as(call, z, dtype, &how, largest_of(tape, offset));
+    /* The offset itself is what is left of 127 and max / scale. */
+    call_return_quantized_as(call, z, dtype, &how, 2 * (127 + largest_of(tape, offset)));
     call_return_typed(call, node_squeeze(tape, scale, row), DT_F32);
     call_return_typed(call, node_squeeze(tape, offset, row), DT_F32);
 }

@@ -462,10 +462,9 @@ def main():
     lacking = sorted(n for n in catalogue if options.name in n and not exists(n))
     part, parts = (int(n) for n in options.part.split("/"))
     calls = sources(catalogue - set(lacking), options.name)
-    calls = {name: calls[name] for name in sorted(calls)[part - 1::parts]}
     totals, crashes = [0, 0], []
     bare = [n for n in sorted(catalogue - set(lacking)) if options.name in n and n not in calls]
-    for name in sorted(calls):
+    for name in sorted(calls)[part - 1::parts]:
         for attempt in range(8):  # PyTorch 1.13 divides by zero for some strides: one process a name
             counts = counts_of(name, options) or one_process(name, calls[name], name in random_names, options, options.seed + attempt)
             if counts:

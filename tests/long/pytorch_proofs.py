@@ -1,4 +1,4 @@
-"""What pytorch_known.txt says of PyTorch 1.13.1, shown without this program: python3 pytorch_proofs.py
+"""What pytorch_known.txt says of PyTorch 1.13, shown without this program: python3 pytorch_proofs.py
 
 Each proof compares PyTorch with itself (values with gradients, one call with the sum that it stands for) or with mpmath. A
 proof that fails is printed: that version has no such defect. Exits 1 then.

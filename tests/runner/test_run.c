@@ -419,8 +419,8 @@ START_TEST(memory_budget_holds)
 }
 END_TEST
 
-/* A convolution in space needs more than is reserved for it. With a budget between the two it is tried
- * twice and given up; the rest of the run, and what is said about its inputs, stay whole. */
+/* Distances between all pairs of points need more than is reserved for them. With a budget between the two the call is
+ * tried twice and given up; the rest of the run, and what is said about its inputs, stay whole. */
 START_TEST(call_that_needs_more_than_the_budget)
 {
     struct workspace w = workspace_make();
@@ -431,14 +431,14 @@ START_TEST(call_that_needs_more_than_the_budget)
         "\"shape\":%s,\"Max\":Infinity,\"Min\":-1,\"Mean\":0,\"Norm\":1,"
         "\"requires_grad\":true}";
     char texts[3][300];
-    static const char *const shapes[] = { "[1,8,12,12,12]", "[8,8,3,3,3]", "[1,8,10,10,10]" };
+    static const char *const shapes[] = { "[120,80]", "[120,80]", "[120,120]" };
     for (int i = 0; i < 3; i++) snprintf(texts[i], sizeof texts[i], tensor, shapes[i]);
     dump_begin(&d);
     snprintf(body, sizeof body, "\"input_args\":[%s,%s],\"input_kwargs\":{},\"output\":[%s]",
              texts[0], texts[1], texts[2]);
-    dump_entry(&d, "Functional.conv3d.0.forward", body);
+    dump_entry(&d, "Torch.cdist.0.forward", body);
     snprintf(body, sizeof body, "\"input\":[%s],\"output\":[%s,%s]", texts[2], texts[0], texts[1]);
-    dump_entry(&d, "Functional.conv3d.0.backward", body);
+    dump_entry(&d, "Torch.cdist.0.backward", body);
     dump_binary(&d, "add", 0, 5);
     dump_write(&d, in(&w, "dump.json"));
 

@@ -67,8 +67,8 @@ struct steps {
     char *text;
     const char *names[MOST_STEPS];
     int count;
-    bool *
-        seen; /* by the id of a node: the steps of a recurrent layer have as many ways through them as 2 to their number */
+    /* By the id of a node: the steps of a recurrent layer have as many ways through them as 2 to their number. */
+    bool *seen;
 };
 
 static void add_step(struct steps *steps, const char *name)
@@ -115,7 +115,7 @@ static struct status stage(struct reference *r)
     if (st.code) return st.code == STATUS_NO_MEMORY ? st : status_ok(); /* none to be had */
     struct node *nodes[2] = { node_of(context, 0), node_of(context, 1) };
     if (!nodes[0] || !nodes[1] || nodes[0]->integer || nodes[0]->imaginary) return status_ok();
-    const size_t ids = nodes[0]->id + 1; /* those of inputs are smaller */
+    const size_t ids = bench->staged[0]->tape.node_count; /* inputs may be newer than a result */
     struct steps steps = { .text = arena_allocate_zeroed(arena, STEPS_BYTES, 1),
                            .seen = arena_allocate_zeroed(arena, ids, sizeof(bool)) };
     if (!steps.text || !steps.seen) return status_no_memory(STEPS_BYTES + ids);

@@ -559,7 +559,8 @@ static void matrix_rank(struct call *call)
 
 static bool is_spectral(const struct value *p)
 {
-    return p->kind == VALUE_NONE || (p->kind == VALUE_INT && llabs(p->integer) == 2) ||
+    return p->kind == VALUE_NONE ||
+           (p->kind == VALUE_INT && (p->integer == 2 || p->integer == -2)) ||
            (p->kind == VALUE_FLOAT && fabs(p->real) == 2);
 }
 

@@ -2,7 +2,6 @@
 #include "bench/primitives/binary_functions.h"
 
 #include <acb.h>
-#include <arb_hypgeom.h>
 #include <math.h>
 #include <sleef.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "bench/primitives/ball_values.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/incomplete_gamma.h"
 #include "bench/primitives/unary_functions.h"
 
 #define TINY 0x1p-1074
@@ -70,34 +70,11 @@ static double value_xlogy(double a, double b)
     return isnan(b) ? b : a == 0 ? 0 : a * scalar_log(b);
 }
 
-static void ball_igamma(arb_t y, const arb_t s, const arb_t x, slong p);
-static void ball_igammac(arb_t y, const arb_t s, const arb_t x, slong p);
 static void ball_polygamma(arb_t y, const arb_t n, const arb_t x, slong p);
 static void ball_zeta(arb_t y, const arb_t s, const arb_t q, slong p);
 
-/* P(s, x) and Q(s, x), the regularised incomplete gamma functions, with their limits at the
- * ends of the domain; inside, certified by Arb. */
-static double gamma_limit(double s, double x, bool upper)
-{
-    if (isnan(s) || isnan(x) || s < 0 || x < 0 || (s == 0 && x == 0) || (isinf(s) && isinf(x)))
-        return NAN;
-    double lower = s == 0 || isinf(x) ? 1 : 0; /* else s is infinite or x is 0 */
-    return upper ? 1 - lower : lower;
-}
-
-/* P below s and Q above it are at most exp(s log(x / s) + s - x) (Chernoff). Where that is less
- * than half the least subnormal the value is 0, the other one 1, and balls would need the digits
- * of the tail. Near s = x they take long for large arguments: few digits are tried there. */
-static double regularised(ball_function2 *ball, double s, double x, bool upper)
-{
-    if (!(s > 0) || !(x > 0) || isinf(s) || isinf(x)) return gamma_limit(s, x, upper);
-    double tail = s * (log(x) - log(s)) + s - x;
-    if (tail < -800 - 1e-14 * (s * (fabs(log(x)) + fabs(log(s))) + s + x))
-        return (x > s) == upper ? 0 : 1;
-    return value_from_ball2(ball, s, x, fmax(s, x) > 0x1p16 ? 320 : 10240);
-}
-static double value_igamma(double s, double x) { return regularised(ball_igamma, s, x, false); }
-static double value_igammac(double s, double x) { return regularised(ball_igammac, s, x, true); }
+static double value_igamma(double s, double x) { return incomplete_gamma(s, x, false); }
+static double value_igammac(double s, double x) { return incomplete_gamma(s, x, true); }
 
 /* The derivative of digamma for x > 0: shifted up to 20, then the asymptotic series, whose next
  * term is below 1e-21 of the value. All terms but one of the series are positive: 20 roundings. */
@@ -355,12 +332,12 @@ static void ball_xlogy(arb_t y, const arb_t a, const arb_t b, slong p)
 
 static void ball_igamma(arb_t y, const arb_t s, const arb_t x, slong p)
 {
-    arb_hypgeom_gamma_lower(y, s, x, 1, p);
+    incomplete_gamma_ball(y, s, x, false, p);
 }
 
 static void ball_igammac(arb_t y, const arb_t s, const arb_t x, slong p)
 {
-    arb_hypgeom_gamma_upper(y, s, x, 1, p);
+    incomplete_gamma_ball(y, s, x, true, p);
 }
 
 static void ball_polygamma(arb_t y, const arb_t n, const arb_t x, slong p)

@@ -21,7 +21,8 @@ double panels_roundings(size_t k)
 {
     size_t panel = panel_of(k), group = group_of(k);
     if (k <= panel) return (double)k + 1;
-    return (double)(panel + (group - 1) / panel + 1 + (k - 1) / group);
+    size_t panels_before = (group - 1) / panel, groups_before = (k - 1) / group;
+    return (double)(panel + panels_before + 1 + groups_before);
 }
 
 /* Terms first ... first + width - 1 of some lines as doubles, stored as lines or, `down`, as columns. */

@@ -527,6 +527,7 @@ static struct node *products_of_inner_groups(struct call *call, struct node *x, 
                                  "a scale for each group is needed"))
         return NULL;
     if (!shared) scale = scale_of_groups(call, scale_of_bits(tape, scale));
+    const int64_t group_count = groups.count;
     for (int e = 0; !tape_failed(tape) && e < groups.count; e++) {
         int64_t at = groups.start[e], count = groups.end[e] - at;
         parts[e] = node_constant(tape, DT_F32, 0, 3, shape);
@@ -534,14 +535,11 @@ static struct node *products_of_inner_groups(struct call *call, struct node *x, 
         struct node *y = quantized_product(call, node_slice(tape, x, 1, at, count, 1),
                                            node_slice(tape, w, 0, at, count, 1));
         if (!shared) y = node_multiply(tape, y, node_slice(tape, scale, 0, e, 1, 1));
-        if (!shared && rows)
-            y = node_multiply(
-                tape, y,
-                node_reshape(tape,
-                             node_slice(tape,
-                                        node_reshape(tape, rows, 1, &(int64_t){ groups.count }), 0,
-                                        e, 1, 1),
-                             0, NULL));
+        if (!shared && rows) {
+            struct node *all = node_reshape(tape, rows, 1, &group_count);
+            struct node *own = node_slice(tape, all, 0, e, 1, 1);
+            y = node_multiply(tape, y, node_reshape(tape, own, 0, NULL));
+        }
         parts[e] = node_reshape(tape, y, 3, shape);
     }
     return tape_failed(tape) ? NULL : node_concatenate(tape, parts, groups.count, 0);

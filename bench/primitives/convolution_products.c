@@ -143,7 +143,7 @@ static void multiply(const struct products *p, double *z, const struct gemm *sha
         deviating_gemm(p->tape, z, shape, a, b);
         return;
     }
-    float *x = (float *)room, *y = x + m * k, *out = y + k * n;
+    float *x = (void *)room, *y = x + m * k, *out = y + k * n;
     take_floats(x, a, shape->transpose_a ? k : m, shape->transpose_a ? m : k, shape->step_a);
     take_floats(y, b, shape->transpose_b ? n : k, shape->transpose_b ? k : n, shape->step_b);
     if (shape->add) take_floats(out, z, m, n, step);

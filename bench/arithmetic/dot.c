@@ -257,7 +257,7 @@ size_t dot_lines_scratch(const struct factor *f, size_t k, bool exact_products)
 
 /* No element exceeds the norm of its line. That may be sqrt(k) times the largest one, so that sigma is k times as large
  * and its bound with it: little beside the digits that are won, unless lines are very long. */
-enum { LONGEST_BY_NORM = 1 << 13 };
+enum { LONGEST_BY_NORM = 1 << 12 };
 
 struct dot_lines dot_lines_prepare(double *scratch, const struct factor *f, size_t k,
                                    bool exact_products, const double *norms)

@@ -906,6 +906,15 @@ static void at_class_enclose(struct enclosure *enclosure, void *ball, struct nod
 static const struct primitive at_class_primitive = { "log_softmax at a class", at_class_backward,
                                                      at_class_enclose, NULL };
 
+/* A kernel of cross entropy may keep no log_softmax, and subtract x from its rounded logsumexp, x - y. */
+static double at_class_bound(const struct tape *tape, const struct exponentials *l, size_t line,
+                             double x, double m, double y)
+{
+    double bound = log_softmax_bound(tape, l, line, x - m, y);
+    if (!l->total || !isfinite(y)) return bound;
+    return tape_join(tape, bound, tape->unit * fabs(x - y) * (tape_is_typical(tape) ? 0.6 : 1));
+}
+
 struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim, struct node *target)
 {
     x = node_to_real(tape, x);
@@ -919,8 +928,7 @@ struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim, str
         double v = x->value[line_element(&l->lines, line, (size_t)target->integer[line])];
         double m = largest(l, x, line), log = log_total(tape, m, sums->value[line]);
         node->value[line] = log_softmax_value(tape, v, m, log);
-        if (node->error)
-            node->error[line] = log_softmax_bound(tape, l, line, v - m, node->value[line]);
+        if (node->error) node->error[line] = at_class_bound(tape, l, line, v, m, node->value[line]);
     }
     model_stages(tape, node);
     return node;

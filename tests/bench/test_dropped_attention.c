@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/samples.h"
+#include "bench/opened_call.h"
 #include "support/suite.h"
 
 enum { BATCHES = 2, HEADS = 4, ROWS = 1024, COLUMNS = 32, WIDTH = 8 };
@@ -237,14 +237,12 @@ START_TEST(layouts_follow_the_law)
     };
     struct arena arena = { 0 };
     struct sample sample;
-    struct bench *bench, *device;
     struct bench_output *wanted;
     char reason[256];
     size_t count;
     struct numbers numbers = { 5 };
-    ck_assert_ptr_null(sample_parse(&sample, calls[_i], &arena));
-    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
-    ck_assert_int_eq(bench_open(&device, &sample.c, &arena, BENCH_NATIVE).code, 0);
+    struct bench *bench = opened(&sample, calls[_i], &arena),
+                 *device = opened_in(&sample, calls[_i], &arena, BENCH_NATIVE);
     struct value outputs, gradients;
     struct tensor cotangent;
     ck_assert_int_eq(bench_native_outputs(&outputs, device).code, 0);
@@ -275,10 +273,8 @@ END_TEST
 static const struct tensor *device_output(const char *text, size_t k, struct arena *arena)
 {
     struct sample *sample = arena_allocate(arena, sizeof *sample);
-    struct bench *device;
+    struct bench *device = opened_in(sample, text, arena, BENCH_NATIVE);
     struct value outputs;
-    ck_assert_ptr_null(sample_parse(sample, text, arena));
-    ck_assert_int_eq(bench_open(&device, &sample->c, arena, BENCH_NATIVE).code, 0);
     ck_assert_int_eq(bench_native_outputs(&outputs, device).code, 0);
     return outputs.list.items[k].tensor.tensor;
 }
@@ -292,11 +288,9 @@ START_TEST(whole_multi_head_attention)
     "f32(8,8)[-1..1], f32(8)[-1..1], training=" training ")"
     struct arena arena = { 0 };
     struct sample sample, plain;
-    struct bench *bench, *without;
+    struct bench *bench = opened(&sample, HEADS_CALL("True"), &arena), *without;
     struct value outputs;
     char reason[256];
-    ck_assert_ptr_null(sample_parse(&sample, HEADS_CALL("True"), &arena));
-    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
     for (size_t k = 0; k < 2; k++) {
         const struct bench_property *law = bench_output(bench, k)->property;
         const struct tensor *out = device_output(HEADS_CALL("True"), k, &arena);

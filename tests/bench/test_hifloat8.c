@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/opened_call.h"
 #include "bench/ops/hifloat8.h"
-#include "bench/samples.h"
 #include "support/suite.h"
 
 /* ---- codes ------------------------------------------------------------------------------------ */
@@ -153,36 +153,30 @@ END_TEST
 
 /* ---- operators ---------------------------------------------------------------------------------- */
 
-static struct bench *opened(struct sample *sample, const char *call, struct arena *arena)
-{
-    struct bench *bench;
-    ck_assert_ptr_null(sample_parse(sample, call, arena));
-    struct status st = bench_open(&bench, &sample->c, arena, BENCH_REFERENCE);
-    ck_assert_msg(!st.code, "%s: %s", call, st.text);
-    return bench;
-}
-
 static const struct reference *output(struct bench *bench, size_t k)
 {
     return &bench_output(bench, k)->reference;
 }
 
-/* Argument k of a call as numbers; bytes as codes. */
-static const double *numbers_of(const struct sample *sample, size_t k, struct arena *arena)
+/* A tensor as numbers; bytes as codes. */
+static const double *decoded(const struct value *value, struct arena *arena)
 {
-    const struct tensor *t = sample->c.args.list.items[k].tensor.tensor;
-    size_t n = tensor_elements(t);
-    double *x = arena_allocate(arena, n * sizeof *x);
-    dtype_to_double(x, t->data, t->dtype, n);
-    for (size_t i = 0; t->dtype == DT_U8 && i < n; i++) x[i] = hifloat8_value((unsigned)x[i]);
+    const struct tensor *t = value->tensor.tensor;
+    double *x = numbers_of(value, arena);
+    for (size_t i = 0; t->dtype == DT_U8 && i < tensor_elements(t); i++)
+        x[i] = hifloat8_value((unsigned)x[i]);
     return x;
 }
 
-static void check_number(const struct reference *r, size_t i, long double want)
+static const double *decoded_argument(const struct sample *sample, size_t k, struct arena *arena)
 {
-    double off = fabs((double)(r->hi[i] - want));
-    ck_assert_msg(off <= reference_bound(r, i) + 1e-14 * fabs((double)want),
-                  "element %zu: %.17g, %.17Lg", i, r->hi[i], want);
+    return decoded(&sample->c.args.list.items[k], arena);
+}
+
+/* The first of a list of tensors, argument k. */
+static const double *decoded_first(const struct sample *sample, size_t k, struct arena *arena)
+{
+    return decoded(&sample->c.args.list.items[k].list.items[0], arena);
 }
 
 START_TEST(casts)
@@ -211,11 +205,11 @@ START_TEST(a_scale_for_all)
                                  "NPU.npu_dynamic_quant(f32(8,12), dst_type=290, "
                                  "quant_mode=\"pertensor\", dst_type_max=15.0)",
                                  &arena);
-    const double *x = numbers_of(&sample, 0, &arena);
+    const double *x = decoded_argument(&sample, 0, &arena);
     double most = 0;
     for (size_t i = 0; i < 96; i++) most = fmax(most, fabs(x[i]));
     ck_assert_uint_eq(bench_output_count(bench), 2);
-    check_number(output(bench, 1), 0, most / 15.0L);
+    check_element(output(bench, 1), 0, most / 15.0L);
     for (size_t i = 0; i < 96; i++)
         ck_assert(hifloat8_value((unsigned)output(bench, 0)->integer[i]) ==
                   hifloat8_rounded(x[i] / (most / 15)));
@@ -232,11 +226,12 @@ START_TEST(products_by_a_scale_each)
         "NPU.npu_quant_matmul(u8(4,9)[1..110], u8(9,5)[129..238], f32(1)[0.3], "
         "pertoken_scale=f32(1)[0.7], output_dtype=torch.bfloat16, x1_dtype=290, x2_dtype=290)",
         &arena);
-    const double *a = numbers_of(&sample, 0, &arena), *b = numbers_of(&sample, 1, &arena);
+    const double *a = decoded_argument(&sample, 0, &arena),
+                 *b = decoded_argument(&sample, 1, &arena);
     for (size_t i = 0; i < 20; i++) {
         long double sum = 0;
         for (size_t k = 0; k < 9; k++) sum += (long double)a[i / 5 * 9 + k] * b[k * 5 + i % 5];
-        check_number(output(bench, 0), i, sum * (long double)0.3f * (long double)0.7f);
+        check_element(output(bench, 0), i, sum * (long double)0.3f * (long double)0.7f);
     }
     arena_release(&arena);
 }
@@ -252,17 +247,13 @@ START_TEST(products_of_groups)
         "per_token_scale=[f32(5)[1 2 3 4 5]], group_list=i64(2)[2 5], split_item=3, group_type=0, "
         "output_dtype=torch.bfloat16, x_dtype=290, weight_dtype=290)",
         &arena);
-    const struct value *lists = sample.c.args.list.items;
-    struct sample flat = sample;
-    struct value parts[2] = { lists[0].list.items[0], lists[1].list.items[0] };
-    flat.c.args.list.items = parts;
-    const double *x = numbers_of(&flat, 0, &arena), *w = numbers_of(&flat, 1, &arena);
+    const double *x = decoded_first(&sample, 0, &arena), *w = decoded_first(&sample, 1, &arena);
     for (size_t i = 0; i < 15; i++) {
         size_t row = i / 3, group = row >= 2;
         long double sum = 0;
         for (size_t k = 0; k < 4; k++)
             sum += (long double)x[row * 4 + k] * w[group * 12 + k * 3 + i % 3];
-        check_number(output(bench, 0), i, sum * (group ? 2 : 0.5L) * (long double)(row + 1));
+        check_element(output(bench, 0), i, sum * (group ? 2 : 0.5L) * (long double)(row + 1));
     }
     bench = opened(
         &sample,
@@ -270,16 +261,13 @@ START_TEST(products_of_groups)
         "per_token_scale=[f32(2)[3 5]], group_list=i64(2)[2 5], split_item=3, group_type=2, "
         "output_dtype=torch.float32, x_dtype=290, weight_dtype=290)",
         &arena);
-    lists = sample.c.args.list.items;
-    parts[0] = lists[0].list.items[0];
-    parts[1] = lists[1].list.items[0];
-    x = numbers_of(&flat, 0, &arena), w = numbers_of(&flat, 1, &arena);
+    x = decoded_first(&sample, 0, &arena), w = decoded_first(&sample, 1, &arena);
     for (size_t i = 0; i < 24; i++) {
         size_t group = i / 12, row = i % 12 / 4;
         long double sum = 0;
         for (size_t k = group ? 2 : 0; k < (group ? 5 : 2); k++)
             sum += (long double)x[row * 5 + k] * w[k * 4 + i % 4];
-        check_number(output(bench, 0), i, sum * (group ? 10 : 1.5L));
+        check_element(output(bench, 0), i, sum * (group ? 10 : 1.5L));
     }
     arena_release(&arena);
 }
@@ -296,7 +284,8 @@ START_TEST(products_by_blocks)
         "pertoken_scale=u8(2,1,2)[124..130], output_dtype=torch.bfloat16, scale_dtype=293, "
         "pertoken_scale_dtype=293, group_sizes=[1,1,32])",
         &arena);
-    const double *a = numbers_of(&sample, 0, &arena), *b = numbers_of(&sample, 1, &arena);
+    const double *a = decoded_argument(&sample, 0, &arena),
+                 *b = decoded_argument(&sample, 1, &arena);
     const unsigned char *s = sample.c.args.list.items[2].tensor.tensor->data,
                         *p = value_find(&sample.c.kwargs, "pertoken_scale")->tensor.tensor->data;
     for (size_t i = 0; i < 6; i++) {
@@ -304,7 +293,7 @@ START_TEST(products_by_blocks)
         for (size_t k = 0; k < 64; k++)
             sum += (long double)a[i / 3 * 64 + k] * b[k * 3 + i % 3] *
                    ldexpl(1, p[i / 3 * 2 + k / 32] + s[i % 3 * 2 + k / 32] - 254);
-        check_number(output(bench, 0), i, sum);
+        check_element(output(bench, 0), i, sum);
     }
     bench =
         opened(&sample,
@@ -312,14 +301,14 @@ START_TEST(products_by_blocks)
                "pertoken_scale=f32(3,2)[1 2 3 4 5 6], output_dtype=torch.bfloat16, "
                "group_sizes=[1,2,3])",
                &arena);
-    a = numbers_of(&sample, 0, &arena), b = numbers_of(&sample, 1, &arena);
+    a = decoded_argument(&sample, 0, &arena), b = decoded_argument(&sample, 1, &arena);
     for (size_t i = 0; i < 12; i++) {
         long double sum = 0;
         for (size_t k = 0; k < 6; k++) {
             size_t of_row = i / 4 * 2 + k / 3 + 1, of_column = k / 3 * 2 + i % 4 / 2 + 1;
             sum += (long double)a[i / 4 * 6 + k] * b[k * 4 + i % 4] * (double)(of_row * of_column);
         }
-        check_number(output(bench, 0), i, sum);
+        check_element(output(bench, 0), i, sum);
     }
     arena_release(&arena);
 }

@@ -3,17 +3,8 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/samples.h"
+#include "bench/opened_call.h"
 #include "support/suite.h"
-
-static struct bench *opened(struct sample *sample, const char *call, struct arena *arena)
-{
-    struct bench *bench;
-    ck_assert_ptr_null(sample_parse(sample, call, arena));
-    struct status st = bench_open(&bench, &sample->c, arena, BENCH_REFERENCE);
-    ck_assert_msg(!st.code, "%s: %s", call, st.text);
-    return bench;
-}
 
 static struct value integers(struct arena *arena, enum dtype dtype, int64_t n, const int64_t *x)
 {

@@ -4,33 +4,8 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/samples.h"
+#include "bench/opened_call.h"
 #include "support/suite.h"
-
-/* Argument k of the call as numbers. */
-static const double *argument(const struct sample *sample, size_t k, struct arena *arena)
-{
-    const struct tensor *t = sample->c.args.list.items[k].tensor.tensor;
-    double *x = arena_allocate(arena, tensor_elements(t) * sizeof *x);
-    dtype_to_double(x, t->data, t->dtype, tensor_elements(t));
-    return x;
-}
-
-static struct bench *opened(struct sample *sample, const char *call, struct arena *arena)
-{
-    struct bench *bench;
-    ck_assert_ptr_null(sample_parse(sample, call, arena));
-    struct status st = bench_open(&bench, &sample->c, arena, BENCH_REFERENCE);
-    ck_assert_msg(!st.code, "%s: %s", call, st.text);
-    return bench;
-}
-
-static void check_element(const struct reference *r, size_t i, long double want)
-{
-    double off = fabs((double)(r->hi[i] - want));
-    ck_assert_msg(off <= reference_bound(r, i) + 1e-14 * fabs((double)want),
-                  "element %zu: %.17g, %.17Lg", i, r->hi[i], want);
-}
 
 /* Scales for rows and columns and a bias. */
 START_TEST(scales_of_rows_and_columns)

@@ -22,7 +22,6 @@ struct call {
 };
 
 static struct workspace place;
-static const char *framework = "pytorch";
 static char *texts[MOST_RANKS];
 static int n_tensors;
 static char told[TEXT];
@@ -108,7 +107,7 @@ static void append_keywords(char *out, int rank, const char *keywords)
     }
 }
 
-static void add_call(const struct call *call, int number)
+static void add_call(const char *framework, const struct call *call, int number)
 {
     char *text = texts[call->rank];
     if (!text) {
@@ -173,7 +172,8 @@ static struct status check(struct collectives_counts *counts)
 }
 
 /* The calls, in this order on each rank, numbered by API and rank. */
-static struct collectives_counts outcome_of(const struct call *calls, size_t n)
+static struct collectives_counts outcome_of(const char *framework, const struct call *calls,
+                                            size_t n)
 {
     struct collectives_counts counts;
     place = workspace_make();
@@ -181,7 +181,7 @@ static struct collectives_counts outcome_of(const struct call *calls, size_t n)
         int number = 0;
         for (size_t k = 0; k < i; k++)
             number += calls[k].rank == calls[i].rank && !strcmp(calls[k].api, calls[i].api);
-        add_call(&calls[i], number);
+        add_call(framework, &calls[i], number);
     }
     write_dumps();
     struct status status = check(&counts);
@@ -189,7 +189,8 @@ static struct collectives_counts outcome_of(const struct call *calls, size_t n)
     return counts;
 }
 
-#define OUTCOME(calls) outcome_of(calls, sizeof(calls) / sizeof *(calls))
+#define OUTCOME(calls)              outcome_of("pytorch", calls, sizeof(calls) / sizeof *(calls))
+#define OUTCOME_OF_MINDSPORE(calls) outcome_of("mindspore", calls, sizeof(calls) / sizeof *(calls))
 
 static void verdicts_are(const struct collectives_counts *counts, size_t pass, size_t warning,
                          size_t error, size_t skip)
@@ -284,18 +285,16 @@ START_TEST(every_kind_that_returns)
 {
     const struct kind *kind = &returning_kinds[_i];
     char api[64];
-    framework = "mindspore";
     (void)snprintf(api, sizeof api, D "%s", kind->api);
     for (int wrong = 0; wrong < 2; wrong++) {
         const struct call calls[] = {
             { 0, api, kind->args[0], "", kind->outputs[0] },
             { 1, api, kind->args[1], "", wrong ? kind->wrong : kind->outputs[1] },
         };
-        struct collectives_counts counts = OUTCOME(calls);
+        struct collectives_counts counts = OUTCOME_OF_MINDSPORE(calls);
         ck_assert_uint_eq(counts.meetings, 1);
         verdicts_are(&counts, (size_t)(kind->receivers - wrong), 0, (size_t)wrong, 0);
     }
-    framework = "pytorch";
 }
 END_TEST
 
@@ -307,9 +306,7 @@ START_TEST(messages_that_are_returned)
         { 0, D "isend", "3 4", "dst=#1", "-" },
         { 1, D "irecv", "0 0", "src=#0", "3 5;-" },
     };
-    framework = "mindspore";
-    struct collectives_counts counts = OUTCOME(calls);
-    framework = "pytorch";
+    struct collectives_counts counts = OUTCOME_OF_MINDSPORE(calls);
     says("rank 1, Distributed.irecv.0: 1 of 2 elements are wrong");
     verdicts_are(&counts, 1, 0, 1, 0);
 }
@@ -322,9 +319,7 @@ START_TEST(groups_of_mindspore_have_names_alone)
         { 0, D "all_reduce", "1 2", "group='tensor-parallel-3", "11 22;-" },
         { 1, D "all_reduce", "10 20", "group='tensor-parallel-3", "11 22;-" },
     };
-    framework = "mindspore";
-    struct collectives_counts counts = OUTCOME(calls);
-    framework = "pytorch";
+    struct collectives_counts counts = OUTCOME_OF_MINDSPORE(calls);
     says("does not say who belongs to the group");
     ck_assert_uint_eq(counts.verdicts[VERDICT_SKIP], 2);
     workspace_remove(&place);
@@ -530,7 +525,7 @@ START_TEST(gaps_are_said)
     const struct gap *gap = &gaps[_i];
     size_t n = 0;
     while (n < 3 && gap->calls[n].api) n++;
-    struct collectives_counts counts = outcome_of(gap->calls, n);
+    struct collectives_counts counts = outcome_of("pytorch", gap->calls, n);
     says(gap->says);
     verdicts_are(&counts, gap->pass, 0, gap->error, gap->skip);
 }
@@ -555,7 +550,7 @@ START_TEST(dumps_without_tensors)
     struct collectives_counts counts;
     place = workspace_make();
     const struct call call = { 0, D "all_reduce", "1", "", "1" };
-    add_call(&call, 0);
+    add_call("pytorch", &call, 0);
     char *text = strstr(texts[0], "\"dump_data_dir\":\"dump_tensor_data\"");
     memcpy(text, "\"dump_data_dir\":null              ",
            strlen("\"dump_data_dir\":\"dump_tensor_data\""));
@@ -572,7 +567,7 @@ START_TEST(dumps_that_cannot_be_read)
     struct collectives_counts counts;
     place = workspace_make();
     const struct call call = { 0, D "all_reduce", "1", "", "1" };
-    add_call(&call, 0);
+    add_call("pytorch", &call, 0);
     write_dumps();
     write_text(in(&place, "step0/rank0/dump.json"), "{");
     ck_assert_int_eq(check(&counts).code, STATUS_BAD_INPUT);
@@ -586,7 +581,7 @@ START_TEST(ranks_have_folders)
     struct collectives_counts counts;
     place = workspace_make();
     const struct call call = { 0, D "all_reduce", "1", "", "1" };
-    add_call(&call, 0);
+    add_call("pytorch", &call, 0);
     write_dumps();
     char command[700];
     (void)snprintf(command, sizeof command, "cd '%s' && cp -r step0/rank0 step0/model", place.path);
@@ -610,7 +605,7 @@ START_TEST(the_command)
     place = workspace_make();
     const struct call calls[] = { { 0, D "all_reduce", "1 2 3 4 5", "", "4 6 8 10 12" },
                                   { 1, D "all_reduce", "3 4 5 6 7", "", "2 3 4 5 6" } };
-    for (size_t i = 0; i < 2; i++) add_call(&calls[i], 0);
+    for (size_t i = 0; i < 2; i++) add_call("pytorch", &calls[i], 0);
     write_dumps();
     struct outcome o =
         run_program(&place, "collectives", "-i", ".", "-o", "out", "--fail-on", "error", NULL);

@@ -12,6 +12,10 @@
 #include "bench/tape/tape.h"
 
 struct node *node_softmax(struct tape *tape, struct node *x, int dim);
+
+/* The same over lines whose sums are known (exponentials.h). */
+struct node *node_softmax_of_sums(struct tape *tape, struct node *x, struct node *sums);
+
 struct node *node_log_softmax(struct tape *tape, struct node *x, int dim);
 
 /* The logarithm of the sum of exponentials along dim, which becomes 1. */

@@ -17,6 +17,16 @@ struct exponential_model exponential_model_of(const struct tape *tape)
                                        tape->stage, tape_is_typical(tape) };
 }
 
+double modelled_logarithm(const struct tape *tape)
+{
+    return 2 * kernel_modes_ulps(tape->modes, "log", 3.5);
+}
+
+double modelled_share_of_total(const struct tape *tape, double total)
+{
+    return tape_join(tape, total, (tape_is_typical(tape) ? 1 : 3) * tape->unit);
+}
+
 void exponential_lines_open(struct exponential_lines *lines, struct tape *tape, size_t extent,
                             size_t count)
 {

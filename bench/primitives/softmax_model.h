@@ -26,6 +26,12 @@ static inline double modelled_exponential(const struct exponential_model *model,
     return d == 0 ? 0 : error; /* exp(0) is 1 everywhere */
 }
 
+/* What a kernel's logarithm is off by, in roundoffs. */
+double modelled_logarithm(const struct tape *tape);
+
+/* What the error of a line's sum is of a kernel's exponential over it, with three roundings more. */
+double modelled_share_of_total(const struct tape *tape, double total);
+
 /* Lines of exponentials that are summed side by side: as many as bench/arithmetic/sum_spread.h takes, or one where lines are
  * so long that more would not stay in a cache. */
 struct exponential_lines {

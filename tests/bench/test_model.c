@@ -222,6 +222,15 @@ static const struct {
     { "Torch.erfinv(f32(1)[0.9999])", -1, 1, 1e-4, 0 },
     /* The loss may be x less its rounded logsumexp, 40. */
     { "Functional.cross_entropy(f32(1,2)[40 36.4], i64(1)[0])", -1, 1, 2e-6, 0 },
+    /* Its gradient through softmax that was stored as a logarithm, 5, and one that adds up logarithms. */
+    { "Functional.cross_entropy(f32(1,3)[0 5 -1], i64(1)[2])", 0, 1, 4.5e-10, 1 },
+    { "Torch.logcumsumexp(f32(4)[0 -30 1 40], 0)", 0, 1, 5e-6, 1 },
+    /* Cotangents of the variance and of the values in one sum, whose terms repeat. */
+    { "Functional.layer_norm(f32(1,8)[0 1 0 1 1 0 1 0], [8])", 0, 1, 1.5e-5, 1 },
+    /* Slopes of cubic weights cancel, too. */
+    { "Functional.grid_sample(f32(1,1,4,4), f32(1,1,1,2)[0.1 0.2], mode=\"bicubic\", "
+      "padding_mode=\"zeros\", align_corners=False)",
+      1, 1, 3.1e-6, 1 },
     /* What a step of logcumsumexp adds is more than it rounds. */
     { "Torch.logcumsumexp(f32(4)[60000 1 2 3], 0)", -1, 0, 0, 1e-3 },
     /* Components of a maximum norm that rounding may exchange take all of the gradient or nothing. */
@@ -292,6 +301,24 @@ START_TEST(overflows_are_expected)
 }
 END_TEST
 
+/* How many errors the elements of a result may share: of its rows' statistics, of its own. */
+static const struct {
+    const char *call;
+    size_t draws;
+} shares[] = {
+    { "Functional.layer_norm(f32(4,256), [256])", 4 },
+    { "Torch.mul(f32(4,256), f32(4,256))", 1024 },
+    { "Functional.normalize(f32(3,64), dim=1)", 3 },
+};
+
+START_TEST(errors_that_are_shared)
+{
+    struct arena arena = { 0 };
+    ck_assert_uint_eq(modelled(&arena, shares[_i].call, -1)->kernel_draws, shares[_i].draws);
+    arena_release(&arena);
+}
+END_TEST
+
 /* What is expected of element 0, in units of 2^-24: not below `least`, not above `most`. */
 static const struct {
     const char *call;
@@ -306,6 +333,9 @@ static const struct {
       -1, 1, 2 },
     /* x E x, with E of the roundings that elimination makes. */
     { "Torch.linalg.inv(f32(2,2)[2 1 1 2])", -1, 0.8, 1.8 },
+    /* Exponentials whose errors are independent, and, in the gradient, what all terms share of their sum's. */
+    { "Functional.softmax(f32(1,64)[-3..3], 1)", -1, 0.0035, 0.0038 },
+    { "Functional.softmax(f32(1,8)[3 1 -2 0.5 2.5 -1 0.1 2], 1)", 0, 0.55, 0.58 },
     /* Deviations from a rounded mean are all alike: five times e^2 over 4, not its root. */
     { "Torch.cov(f32(1,5)[0.7 0.7 0.7 0.7 0.7])", -1, 3.5e-8, 1e-7 },
 };
@@ -358,6 +388,7 @@ int main(int count, char **arguments)
                         sizeof unknowns / sizeof *unknowns);
     tcase_add_test(tests, overflows_are_expected);
     tcase_add_loop_test(tests, how_far_a_kernel_may_be_off, 0, sizeof reaches / sizeof *reaches);
+    tcase_add_loop_test(tests, errors_that_are_shared, 0, sizeof shares / sizeof *shares);
     tcase_add_loop_test(tests, what_is_expected, 0, sizeof expectations / sizeof *expectations);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

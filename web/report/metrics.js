@@ -14,7 +14,7 @@ export const metric_ids = [
     "bench_norm", "call_seconds",
 ];
 
-const reached = new Set(["cosine", "hundredth", "thousandth", "five_thousandths", "ten_thousandth"]);
+const reached = new Set(["cosine", "hundredth", "thousandth", "five_thousandths", "ten_thousandth", "model_staged"]);
 const yes_or_no = new Set(["shape", "dtype", "type", "structure", "equal"]);
 
 // What may say most about a row where no limit is named, and the relative errors of recorded statistics among them.

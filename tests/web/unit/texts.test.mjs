@@ -63,6 +63,8 @@ test("why, in one sentence", () => {
     const limit = (metric, value, bound, used) => ({ "decided by": metric, limits: [{ metric, value, limit: bound, holds: false, used }] });
     assert.equal(why_sentence({ evidence: limit("rmse", 8, 2, 4), message: "", decided: null }), "Root mean square error is 8; at most 2 is allowed (4 × the limit).");
     assert.equal(why_sentence({ evidence: limit("cosine", 0.5, 0.99, 50), message: "", decided: null }), "Cosine similarity is 0.5; at least 0.99 is asked for.");
+    assert.equal(why_sentence({ evidence: limit("model_staged", 0.25, 0.55, 1), message: "", decided: null }),
+        "Correlation with roundings between the steps is 0.25; at least 0.55 is asked for.");
     assert.equal(why_sentence({ evidence: limit("binary_mismatch", 0.25, 0, "inf"), message: "", decided: null }), "Share of unequal elements is 0.25; none is allowed.");
     assert.equal(why_sentence({ evidence: limit("shape", 1, 0, "inf"), message: "", decided: null }), "The shape is not that of the reference.");
     assert.match(why_sentence({ evidence: { ...limit("rmse", "nan", 2, "inf"), kinds: { "want finite, got nan": 3 } }, message: "", decided: null }), /is NaN\. 3 elements are nan where finite is right\.$/);

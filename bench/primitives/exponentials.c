@@ -9,7 +9,6 @@
 
 #include "bench/arithmetic/rounding.h"
 #include "bench/arithmetic/vector_math.h"
-#include "bench/primitives/other_forms.h"
 #include "bench/primitives/softmax_model.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/deviation.h"

@@ -18,7 +18,6 @@
 #include "bench/primitives/softmax_model.h"
 #include "bench/primitives/unary.h"
 #include "bench/tape/bounds.h"
-#include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 #include "core/vectorize.h"
 

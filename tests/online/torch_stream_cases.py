@@ -58,7 +58,7 @@ class Server:
         self.process = None
         with open(os.path.join(self.place, "token"), "w", encoding="utf-8") as file:
             file.write(TOKEN + "\n")
-        self.log = open(os.path.join(self.place, "log"), "w+", encoding="utf-8")
+        self.log = open(os.path.join(self.place, "log"), "a+", encoding="utf-8")
 
     def start(self):
         self.process = subprocess.Popen(
@@ -68,6 +68,13 @@ class Server:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return self
+            time.sleep(0.05)
+        raise AssertionError(self.said())
+
+    def wait_until_said(self, words):
+        for _ in range(600):
+            if words in self.said():
+                return
             time.sleep(0.05)
         raise AssertionError(self.said())
 
@@ -719,6 +726,7 @@ class LiveView(unittest.TestCase):
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         place = f"127.0.0.1:{free_port()}"
         with Server("--http", place) as server, contextlib.ExitStack() as idle:
+            server.wait_until_said("live view on")  # clients may connect before
             for number in range(min(1000, allowed - 100)):
                 connection = idle.enter_context(socket.create_connection(tuple(place.split(":")), timeout=20))
                 if number % 2:

@@ -7,8 +7,8 @@
 #include "bench/arithmetic/rounding.h"
 #include "core/vectorize.h"
 
-/* STEP lanes: two of the widest registers, for the latency of additions. */
-enum { STEP = 16, LEVELS = 3 };
+/* STEP lanes: two of the widest registers, for the latency of additions; LANES of each of several lines. */
+enum { STEP = 16, LANES = 8, LEVELS = 3 };
 
 double dot_power_above(double x)
 {
@@ -17,11 +17,17 @@ double dot_power_above(double x)
     return fraction == 0 ? 0 : ldexp(1, fraction == 0.5 ? exponent - 1 : exponent);
 }
 
+/* A rest passes through k / LANES + 1 additions in its lane at most, few over the lanes and one for each piece, of LANES terms or
+ * more but for the last: through k / LANES + 8 in all, and one rounding before. */
 struct dot dot_of_length(size_t k, bool exact_products)
 {
     double terms = exact_products ? (double)k : 2 * (double)k;
-    return (struct dot){ k, exact_products, 4 * dot_power_above(terms),
-                         gamma_of(terms + STEP) * terms * UNIT_ROUNDOFF * (1 + 0x1p-20),
+    double rests = terms * UNIT_ROUNDOFF * (1 + 0x1p-20);
+    return (struct dot){ k,
+                         exact_products,
+                         4 * dot_power_above(terms),
+                         gamma_of((double)k / LANES + STEP) * rests,
+                         gamma_of(terms + STEP) * rests,
                          exact_products ? 0 : (double)k * 0x1p-1074 };
 }
 
@@ -105,9 +111,6 @@ double dot_extracted_single(double *hi, double *lo, const struct dot *dot, const
 }
 
 /* ---- one level of several lines ---------------------------------------------------------------- */
-
-/* LANES lanes of each line: four independent additions hide the latency of one. */
-enum { LANES = 8 };
 
 struct extracted_group {
     double sum[DOT_GROUP][LANES], rest[DOT_GROUP][LANES];
@@ -204,7 +207,7 @@ double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const
     for (int level = 1; level < LEVELS; level++) {
         low += two_sum(&sum, s.sum[level] - sigma[level]);
     }
-    double bound = s.left ? dot->bound * sigma[LEVELS - 1] : 0;
+    double bound = s.left ? dot->deep_bound * sigma[LEVELS - 1] : 0;
     if (low != 0 || s.left) bound += 4 * UNIT_ROUNDOFF * (fabs(low) + fabs(s.rest));
     *hi = sum;
     *lo = low + s.rest;

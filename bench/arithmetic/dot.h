@@ -22,7 +22,8 @@ struct dot {
     size_t k;
     bool exact_products; /* every product is exact in double: at most 53 bits, no underflow */
     double start;        /* sigma over the largest product: 4 k, rounded up to a power of two */
-    double bound, lost;  /* bounds: bound * sigma + lost */
+    /* Bounds, over sigma: what the sums of the rests are off by, in lanes and one after the other; and what is lost. */
+    double bound, deep_bound, lost;
 };
 struct dot dot_of_length(size_t k, bool exact_products);
 
@@ -30,7 +31,7 @@ struct dot dot_of_length(size_t k, bool exact_products);
  *
  *   hi, lo    the sum as an unevaluated pair, not normalized
  *   returns   a bound on |hi + lo - sum|: with t terms, t = k or, with inexact products, 2 k,
- *             gamma_t t u sigma (u = 2^-53); INFINITY when sigma is out of range
+ *             gamma_(k/8+16) t u sigma (u = 2^-53); INFINITY when sigma is out of range
  */
 double dot_extracted(double *hi, double *lo, const struct dot *dot, const double *a,
                      const double *b, double scale);
@@ -44,9 +45,9 @@ double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const
 double dot_extracted_single(double *hi, double *lo, const struct dot *dot, const float *a,
                             const float *b, double scale);
 
-/* DOT_GROUP such sums, of as many lines with one, in half the time and less, added to hi and lo: of long lines piece by piece.
- * All of it from the same sigma is what dot_extracted gives, within the same bound: sums of the q of any pieces
- * are exact, and the rests may be added in any order.
+/* DOT_GROUP such sums, of as many lines with one, in half the time and less, added to hi and lo: of long lines piece by piece, each
+ * but the last of 8 terms and more. All of it from the same sigma is what dot_extracted gives, within the same bound: sums of the q of any pieces
+ * are exact.
  *
  *   a      DOT_GROUP lines of k terms, `step` elements apart
  *   sigma  dot->start * scale of each line with b, where that is in range

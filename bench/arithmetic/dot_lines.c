@@ -55,58 +55,67 @@ struct factor factor_lines(const struct factor *f, size_t first, size_t count)
 enum { SIDE = 16, SHUFFLES = 4 };
 _Static_assert(1 << SHUFFLES == SIDE, "as many shuffles as bits");
 
-#define DEFINE_LINES(NAME, REAL, DTYPE, READ)                                                   \
-    static bool NAME##_in_place(const struct factor *f, size_t k)                               \
-    {                                                                                           \
-        return f->term == 1 && f->line == k && f->dtype == (DTYPE);                             \
-    }                                                                                           \
-                                                                                                \
-    static inline void NAME##_shuffle(REAL *restrict out, const REAL *restrict in)              \
-    {                                                                                           \
-        const size_t half = SIDE * SIDE / 2;                                                    \
-        for (size_t i = 0; i < half; i++) {                                                     \
-            out[2 * i] = in[i];                                                                 \
-            out[2 * i + 1] = in[half + i];                                                      \
-        }                                                                                       \
-    }                                                                                           \
-                                                                                                \
-    VECTORIZED static void NAME##_turn_square(REAL *restrict dense, REAL *restrict square,      \
-                                              size_t k)                                         \
-    {                                                                                           \
-        REAL other[SIDE * SIDE];                                                                \
-        for (int n = 0; n < SHUFFLES; n += 2) {                                                 \
-            NAME##_shuffle(other, square);                                                      \
-            NAME##_shuffle(square, other);                                                      \
-        }                                                                                       \
-        for (size_t i = 0; i < SIDE; i++)                                                       \
-            memcpy(dense + i * k, square + i * SIDE, SIDE * sizeof *dense);                     \
-    }                                                                                           \
-                                                                                                \
-    static void NAME##_turn(REAL *dense, const struct factor *f, size_t line, size_t lines,     \
-                            size_t first, size_t terms, size_t k)                               \
-    {                                                                                           \
-        REAL square[SIDE * SIDE];                                                               \
-        for (size_t l = 0; l < terms; l++)                                                      \
-            READ(square + l * SIDE, element(f, line + (first + l) * f->term), f->dtype, lines); \
-        dense += line * k + first;                                                              \
-        if (lines == SIDE && terms == SIDE) NAME##_turn_square(dense, square, k);               \
-        else                                                                                    \
-            for (size_t i = 0; i < lines; i++)                                                  \
-                for (size_t l = 0; l < terms; l++) dense[i * k + l] = square[l * SIDE + i];     \
-    }                                                                                           \
-                                                                                                \
-    static const REAL *NAME(REAL *dense, const struct factor *f, size_t k)                      \
-    {                                                                                           \
-        if (NAME##_in_place(f, k)) return f->x;                                                 \
-        for (size_t i = 0; f->term == 1 && i < f->lines; i++)                                   \
-            READ(dense + i * k, element(f, i * f->line), f->dtype, k);                          \
-        for (size_t first = 0; f->term != 1 && first < k; first += SIDE)                        \
-            for (size_t i = 0; i < f->lines; i += SIDE) {                                       \
-                size_t lines = f->lines - i < SIDE ? f->lines - i : SIDE;                       \
-                size_t terms = k - first < SIDE ? k - first : SIDE;                             \
-                NAME##_turn(dense, f, i, lines, first, terms, k);                               \
-            }                                                                                   \
-        return dense;                                                                           \
+#define DEFINE_LINES(NAME, REAL, DTYPE, READ)                                                     \
+    static bool NAME##_in_place(const struct factor *f, size_t k)                                 \
+    {                                                                                             \
+        return f->term == 1 && f->line == k && f->dtype == (DTYPE);                               \
+    }                                                                                             \
+                                                                                                  \
+    static inline void NAME##_shuffle(REAL *restrict out, const REAL *restrict in)                \
+    {                                                                                             \
+        const size_t half = SIDE * SIDE / 2;                                                      \
+        for (size_t i = 0; i < half; i++) {                                                       \
+            out[2 * i] = in[i];                                                                   \
+            out[2 * i + 1] = in[half + i];                                                        \
+        }                                                                                         \
+    }                                                                                             \
+                                                                                                  \
+    VECTORIZED static void NAME##_turn_square(REAL *restrict dense, size_t k,                     \
+                                              const REAL *restrict x, size_t step)                \
+    {                                                                                             \
+        REAL square[SIDE * SIDE], other[SIDE * SIDE];                                             \
+        for (size_t l = 0; l < SIDE; l++)                                                         \
+            memcpy(square + l * SIDE, x + l * step, SIDE * sizeof *x);                            \
+        for (int n = 0; n < SHUFFLES; n += 2) {                                                   \
+            NAME##_shuffle(other, square);                                                        \
+            NAME##_shuffle(square, other);                                                        \
+        }                                                                                         \
+        for (size_t i = 0; i < SIDE; i++)                                                         \
+            memcpy(dense + i * k, square + i * SIDE, SIDE * sizeof *x);                           \
+    }                                                                                             \
+                                                                                                  \
+    static void NAME##_turn(REAL *dense, const struct factor *f, size_t line, size_t lines,       \
+                            size_t first, size_t terms, size_t k)                                 \
+    {                                                                                             \
+        REAL read[SIDE * SIDE];                                                                   \
+        const REAL *x = element(f, line + first * f->term);                                       \
+        size_t step = f->term;                                                                    \
+        bool whole = lines == SIDE && terms == SIDE;                                              \
+        if (f->dtype != (DTYPE) || !whole) {                                                      \
+            for (size_t l = 0; l < terms; l++)                                                    \
+                READ(read + l * SIDE, element(f, line + (first + l) * f->term), f->dtype, lines); \
+            x = read;                                                                             \
+            step = SIDE;                                                                          \
+        }                                                                                         \
+        dense += line * k + first;                                                                \
+        if (whole) NAME##_turn_square(dense, k, x, step);                                         \
+        else                                                                                      \
+            for (size_t i = 0; i < lines; i++)                                                    \
+                for (size_t l = 0; l < terms; l++) dense[i * k + l] = x[l * SIDE + i];            \
+    }                                                                                             \
+                                                                                                  \
+    static const REAL *NAME(REAL *dense, const struct factor *f, size_t k)                        \
+    {                                                                                             \
+        if (NAME##_in_place(f, k)) return f->x;                                                   \
+        for (size_t i = 0; f->term == 1 && i < f->lines; i++)                                     \
+            READ(dense + i * k, element(f, i * f->line), f->dtype, k);                            \
+        for (size_t first = 0; f->term != 1 && first < k; first += SIDE)                          \
+            for (size_t i = 0; i < f->lines; i += SIDE) {                                         \
+                size_t lines = f->lines - i < SIDE ? f->lines - i : SIDE;                         \
+                size_t terms = k - first < SIDE ? k - first : SIDE;                               \
+                NAME##_turn(dense, f, i, lines, first, terms, k);                                 \
+            }                                                                                     \
+        return dense;                                                                             \
     }
 
 DEFINE_LINES(lines_of_doubles, double, DT_F64, dtype_to_double)
@@ -121,8 +130,8 @@ size_t dot_lines_scratch(const struct factor *f, size_t k, bool exact_products)
 }
 
 /* No element exceeds the norm of its line. That may be sqrt(k) times the largest one, so that sigma is k times as large
- * and its bound with it: little beside the digits that are won, unless lines are very long. */
-enum { LONGEST_BY_NORM = 1 << 12 };
+ * and its bound with it, 4 k^3 u^2 |a| |b| and a little: little beside the digits that are won, unless lines are very long. */
+enum { LONGEST_BY_NORM = 1 << 14 };
 
 struct dot_lines dot_lines_prepare(double *scratch, const struct factor *f, size_t k,
                                    bool exact_products, const double *norms)
@@ -138,4 +147,12 @@ struct dot_lines dot_lines_prepare(double *scratch, const struct factor *f, size
     const double *x = lines_of_doubles(dense, f, k);
     if (!norms) scales_of_doubles(scale, x, f->lines, k);
     return (struct dot_lines){ x, scale };
+}
+
+double dot_line_scale(const struct dot_lines *lines, size_t line, size_t k, bool exact_products)
+{
+    double scale;
+    if (exact_products) scales_of_floats(&scale, (const float *)lines->x + line * k, 1, k);
+    else scales_of_doubles(&scale, (const double *)lines->x + line * k, 1, k);
+    return scale;
 }

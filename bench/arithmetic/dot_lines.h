@@ -31,4 +31,7 @@ struct dot_lines dot_lines_prepare(double *scratch, const struct factor *f, size
                                    bool exact_products, const double *norms);
 size_t dot_lines_scratch(const struct factor *f, size_t k, bool exact_products);
 
+/* The least scale of a line of k terms, where the norm gave a larger one. */
+double dot_line_scale(const struct dot_lines *lines, size_t line, size_t k, bool exact_products);
+
 #endif

@@ -36,10 +36,10 @@ struct dots {
     double *wide; /* room for a line of each factor */
 };
 
-static double extracted(double *hi, double *lo, const struct dots *d, size_t i, size_t j)
+static double extracted(double *hi, double *lo, const struct dots *d, size_t i, size_t j,
+                        double scale)
 {
     size_t k = d->c->k;
-    double scale = d->a.scale[i] * d->b.scale[j];
     if (d->c->exact_products)
         return dot_extracted_single(hi, lo, &d->dot, (const float *)d->a.x + i * k,
                                     (const float *)d->b.x + j * k, scale);
@@ -47,7 +47,15 @@ static double extracted(double *hi, double *lo, const struct dots *d, size_t i, 
                          (const double *)d->b.x + j * k, scale);
 }
 
-static double extracted_deeply(double *hi, double *lo, const struct dots *d, size_t i, size_t j)
+static double least_scale(const struct dots *d, size_t i, size_t j)
+{
+    const struct dot_matrix *c = d->c;
+    return dot_line_scale(&d->a, i, c->k, c->exact_products) *
+           dot_line_scale(&d->b, j, c->k, c->exact_products);
+}
+
+static double extracted_deeply(double *hi, double *lo, const struct dots *d, size_t i, size_t j,
+                               double scale)
 {
     size_t k = d->c->k;
     const double *x = (const double *)d->a.x + i * k, *y = (const double *)d->b.x + j * k;
@@ -57,7 +65,7 @@ static double extracted_deeply(double *hi, double *lo, const struct dots *d, siz
         x = d->wide;
         y = d->wide + k;
     }
-    return dot_extracted_deeply(hi, lo, &d->dot, x, y, d->a.scale[i] * d->b.scale[j]);
+    return dot_extracted_deeply(hi, lo, &d->dot, x, y, scale);
 }
 
 static bool passes(const struct dot_matrix *c, const struct certificate *certificate, double value,
@@ -67,21 +75,24 @@ static bool passes(const struct dot_matrix *c, const struct certificate *certifi
                     : certificate_passes(certificate, value, error);
 }
 
-/* Take the sum hi + lo, off by `bound` at most, for element (i, j), or what is exact to more places where it is not certified. */
+/* Take the sum hi + lo, off by `bound` at most, for element (i, j). Where that does not certify it, those from a smaller sigma, and
+ * then of more levels. */
 static void settle(const struct dots *d, const struct certificate *certificate, size_t i, size_t j,
                    double hi, double lo, double bound)
 {
     double *value = &d->c->value[i * d->c->step + j],
-           *error = &d->c->error[i * d->c->error_step + j];
-    for (int attempt = 0; attempt < 2; attempt++) {
+           *error = &d->c->error[i * d->c->error_step + j], scale = 0;
+    for (int attempt = 0;; attempt++) {
         double sum = hi + lo, z = sum - hi;
         double total = ((fabs(hi - (sum - z)) + fabs(lo - z)) + bound) * (1 + 0x1p-50);
         if (total < *error) {
             *value = sum;
             *error = total;
         }
-        if (attempt || passes(d->c, certificate, *value, *error)) return;
-        bound = extracted_deeply(&hi, &lo, d, i, j);
+        if (attempt == 2 || passes(d->c, certificate, *value, *error)) return;
+        if (attempt == 0) scale = least_scale(d, i, j);
+        bound = attempt == 0 ? extracted(&hi, &lo, d, i, j, scale)
+                             : extracted_deeply(&hi, &lo, d, i, j, scale);
     }
 }
 
@@ -96,7 +107,7 @@ static void recompute(const struct dots *d, const struct certificate *certificat
                       size_t j)
 {
     if (is_settled(d, certificate, i, j)) return;
-    double hi, lo, bound = extracted(&hi, &lo, d, i, j);
+    double hi, lo, bound = extracted(&hi, &lo, d, i, j, d->a.scale[i] * d->b.scale[j]);
     settle(d, certificate, i, j, hi, lo, bound);
 }
 

@@ -622,11 +622,20 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
     return tape_failed(tape) ? tape_failure(tape) : node;
 }
 
+/* Does a result beyond the largest number overflow in any kernel? Products and quotients do in any order of their factors: what
+ * comes before the last one is not 0 where the result overflows, and of its sign. Sums may be infinite less infinite before. */
+static bool overflows_by_itself(const struct binary_function *f, const struct node *a,
+                                const struct node *b)
+{
+    char operation = operation_of(f);
+    return operation == '*' || operation == '/' || (node_is_exact(a) && node_is_exact(b));
+}
+
 struct node *node_binary(struct tape *tape, const struct binary_function *f, struct node *a,
                          struct node *b)
 {
     struct node *node = evaluate_binary(tape, f, a, b);
-    model_overflows(tape, node);
+    model_overflows(tape, node, overflows_by_itself(f, a, b));
     model_stages(tape, node);
     return node;
 }

@@ -289,7 +289,7 @@ struct node *node_unary(struct tape *tape, const struct unary_function *f, struc
 {
     struct node *node = evaluate_unary(tape, f, x);
     if (tape->deviation && tape->deviation->composed_functions) compose(tape, f, node);
-    model_overflows(tape, node);
+    model_overflows(tape, node, node_is_exact(x));
     /* x / (1 + exp(-x)), 1 / sqrt(x), log(1 + exp(x)): two roundings within, say. */
     if (f->ulps > 1.25) model_stages_within(tape, node, 2);
     model_stages(tape, node);

@@ -19,6 +19,7 @@ struct search {
     struct staged_fit best;
     double
         nearest; /* of the best: how far its values are from the result, in units, 8 at most each */
+    size_t elsewhere; /* of the best: elements that are not the rounded reference */
     int steps;   /* of the best */
     size_t tried, most;
     bool can;
@@ -35,6 +36,7 @@ static void round_all(double *out, void *store, enum dtype dtype, const double *
 struct look {
     struct search *search;
     size_t reproduced, contradicted;
+    size_t rounded_elsewhere; /* elements of the kernel that are not the rounded reference */
     double distance;
 };
 
@@ -52,6 +54,7 @@ static void count_reproduced(void *context, const double *values)
     round_all(s->kernel, s->store, s->want->dtype, values, s->want->n);
     for (size_t i = 0; i < s->want->n; i++) {
         bool differs = !is_same(s->got[i], s->rounded[i]);
+        look->rounded_elsewhere += !is_same(s->kernel[i], s->rounded[i]);
         if (is_same(s->got[i], s->kernel[i])) {
             look->reproduced += differs;
             continue;
@@ -70,7 +73,7 @@ static double share_of(size_t differing, const struct look *look)
 /* Compute a kernel; *better when it fits better than all before. */
 static struct status try_kernel(struct search *s, const struct staged_choice *choice, bool *better)
 {
-    struct look look = { s, 0, 0, 0 };
+    struct look look = { s, 0, 0, 0, 0 };
     bool can;
     *better = false;
     s->tried++;
@@ -84,6 +87,7 @@ static struct status try_kernel(struct search *s, const struct staged_choice *ch
     s->best.reproduced = look.reproduced;
     s->best.contradicted = look.contradicted;
     s->best.share = share;
+    s->elsewhere = look.rounded_elsewhere;
     s->nearest = look.distance;
     s->steps = s->want->staged_step_count;
     s->best.choice = *choice;
@@ -141,6 +145,25 @@ static struct status search_open(struct search *s, struct arena *arena, const st
     return status_ok();
 }
 
+static double log_choices(size_t n, size_t k)
+{
+    return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
+}
+
+/* P(at least `reproduced` of `differing` elements among `n` are among the kernel's own, in its direction), times the kernels. */
+static double chance_of(const struct search *s)
+{
+    size_t n = s->want->n, d = s->best.differing, f = s->elsewhere;
+    size_t most = d < f ? d : f;
+    double sum = 0;
+    for (size_t k = s->best.reproduced; k <= most; k++) {
+        if (d - k > n - f) continue;
+        double one = log_choices(f, k) + log_choices(n - f, d - k) - log_choices(n, d);
+        sum += exp(one - (double)s->best.reproduced * log(2));
+    }
+    return fmin(1, sum * (double)s->tried);
+}
+
 struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *arena,
                               struct reference *want, const struct tensor *got, double enough)
 {
@@ -157,6 +180,7 @@ struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *a
     none.kept = UINT64_MAX;
     if (s.can) TRY(descend(&s, none));
     *can = s.can;
+    s.best.chance = chance_of(&s);
     *out = s.best;
     return status_ok();
 }

@@ -185,6 +185,16 @@ GRADIENT(sinc_gradient)
     struct node *zero = node_scalar(tape, 0);
     return node_select(tape, node_compare(tape, COMPARE_EQ, below, zero), zero, flow);
 }
+/* c (1 - e / (1 + e)) left of 0, c e / (1 + e) right of it, with e = exp(-|x|), which is kept from the forward call */
+GRADIENT(logsigmoid_gradient)
+{
+    (void)y;
+    struct node *e = node_apply(tape, "exp", node_negate(tape, node_apply(tape, "abs", x)));
+    struct node *share = node_divide(tape, e, node_offset(tape, e, 1));
+    struct node *left = node_compare(tape, COMPARE_LT, x, node_scalar(tape, 0));
+    return node_multiply(
+        tape, node_select(tape, left, less_than_one(tape, share), share), c);
+}
 GRADIENT(rad2deg_gradient)
 {
     (void)x, (void)y;
@@ -205,6 +215,7 @@ struct node *composed_gradient(struct tape *tape, const char *function, struct n
     } composed[] = {
         { "erf", erf_gradient },         { "erfc", erfc_gradient },
         { "silu", silu_gradient },       { "sinc", sinc_gradient },
+        { "logsigmoid", logsigmoid_gradient },
         { "rad2deg", rad2deg_gradient }, { "deg2rad", deg2rad_gradient },
     };
     for (size_t k = 0; k < sizeof composed / sizeof *composed; k++)
@@ -261,6 +272,11 @@ struct node *node_as_steps(struct tape *tape, struct node *y, struct node *steps
     const char **label = tape_allocate(tape, 1, sizeof *label); /* bench/step_name.h */
     if (tape_failed(tape)) return tape_failure(tape);
     *label = name;
+    if (composes_values(tape)) {
+        struct node *node = node_sharing(tape, &as_steps, steps, 2, (struct node *[]){ y, steps }, label);
+        node->is_step = true;
+        return node;
+    }
     struct node *node = node_new(tape, &as_steps, y->dtype, y->rank, y->shape, 2,
                                  (struct node *[]){ y, steps }, label);
     if (!node_need_errors(tape, node)) return y;

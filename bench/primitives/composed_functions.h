@@ -29,8 +29,8 @@ struct node *composed_gradient(struct tape *tape, const char *function, struct n
 struct node *composed_gradient2(struct tape *tape, const char *function, int which,
                                 struct node *const operands[2], struct node *y, struct node *c);
 
-/* In the model of staged kernels: y with the larger error of y and `steps`, which is the same by the composition of `name`
- * (NULL: y itself). Gradients go through y. */
+/* y, which is the same by `steps`, the composition of `name` (NULL: y itself). In the model of staged kernels y with the larger
+ * error of the two; on a tape that wants values those of the steps. Gradients go through y. */
 struct node *node_as_steps(struct tape *tape, struct node *y, struct node *steps,
                            const char *name);
 

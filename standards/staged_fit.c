@@ -176,9 +176,13 @@ struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *a
     double work = (double)want->n * (double)(s.steps + 1);
     s.most = (size_t)fmax(fmin(MOST_KERNELS, MOST_WORK / work), PLAIN_KERNELS);
     if (s.can) TRY(descend(&s, s.best.choice));
-    struct staged_choice none = s.best.choice;
-    none.kept = UINT64_MAX;
-    if (s.can) TRY(descend(&s, none));
+    for (unsigned k = 0; s.can && k < (s.want->staged_gradient ? 4 : 2); k++) {
+        struct staged_choice none = s.best.choice;
+        none.kept = UINT64_MAX;
+        none.composed_functions ^= k & 1;
+        none.stored ^= k >> 1;
+        TRY(descend(&s, none));
+    }
     *can = s.can;
     s.best.chance = chance_of(&s);
     *out = s.best;

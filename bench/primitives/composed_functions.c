@@ -272,10 +272,9 @@ struct node *node_as_steps(struct tape *tape, struct node *y, struct node *steps
     const char **label = tape_allocate(tape, 1, sizeof *label); /* bench/step_name.h */
     if (tape_failed(tape)) return tape_failure(tape);
     *label = name;
-    if (composes_values(tape)) {
-        struct node *node = node_sharing(tape, &as_steps, steps, 2, (struct node *[]){ y, steps }, label);
-        node->is_step = true;
-        return node;
+    if (composes_values(tape)) { /* y with them as its result, which its gradient may start from */
+        y->value = steps->value;
+        return y;
     }
     struct node *node = node_new(tape, &as_steps, y->dtype, y->rank, y->shape, 2,
                                  (struct node *[]){ y, steps }, label);

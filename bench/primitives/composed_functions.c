@@ -241,6 +241,28 @@ static struct node *hypot_gradient(struct tape *tape, int which, struct node *co
     return node_multiply(tape, c, node_divide(tape, operands[which], y));
 }
 
+/* c / (1 + exp(b - a)), and c / (1 + 2^(b - a)) */
+static struct node *by_difference(struct tape *tape, int which, struct node *const operands[2],
+                                  struct node *c, const char *power)
+{
+    struct node *difference = node_subtract(tape, operands[!which], operands[which]);
+    return node_divide(tape, c, node_offset(tape, node_apply(tape, power, difference), 1));
+}
+static struct node *logaddexp_gradient(struct tape *tape, int which,
+                                       struct node *const operands[2], struct node *y,
+                                       struct node *c)
+{
+    (void)y;
+    return by_difference(tape, which, operands, c, "exp");
+}
+static struct node *logaddexp2_gradient(struct tape *tape, int which,
+                                        struct node *const operands[2], struct node *y,
+                                        struct node *c)
+{
+    (void)y;
+    return by_difference(tape, which, operands, c, "exp2");
+}
+
 struct node *composed_gradient2(struct tape *tape, const char *function, int which,
                                 struct node *const operands[2], struct node *y, struct node *c)
 {
@@ -248,7 +270,10 @@ struct node *composed_gradient2(struct tape *tape, const char *function, int whi
         const char *name;
         struct node *(*steps)(struct tape *tape, int which, struct node *const operands[2],
                               struct node *y, struct node *c);
-    } composed[] = { { "atan2", atan2_gradient }, { "hypot", hypot_gradient } };
+    } composed[] = { { "atan2", atan2_gradient },
+                     { "hypot", hypot_gradient },
+                     { "logaddexp", logaddexp_gradient },
+                     { "logaddexp2", logaddexp2_gradient } };
     for (size_t k = 0; k < sizeof composed / sizeof *composed; k++)
         if (!strcmp(composed[k].name, function))
             return composed[k].steps(tape, which, operands, y, c);

@@ -31,22 +31,10 @@ static struct node *input_of(struct call *call)
     return node_to_real(call->tape, call_tensor(call, "input"));
 }
 
-static bool any_nan(struct tape *tape, struct node *x)
-{
-    const double *value = node_values(tape, x);
-    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++)
-        if (isnan(value[i])) return true;
-    return false;
-}
-
-/* The input of a function of several pieces. Where it is no number kernels compare all the same, and the gradient is that of
- * either piece: x > 0 and x <= 0 are both false. */
+/* The input of a function of several pieces. */
 static struct node *piecewise_input(struct call *call)
 {
-    struct tape *tape = call->tape;
-    struct node *x = input_of(call);
-    if (!tape_is_model(tape) || !x->tracked || x->imaginary || !any_nan(tape, x)) return x;
-    return node_model_any_slope(tape, x, node_compare(tape, COMPARE_NE, x, x));
+    return node_model_any_slope_at_nan(call->tape, input_of(call));
 }
 
 /* Number `name` as a kernel of x's dtype compares with it. */
@@ -140,13 +128,14 @@ static void hardswish(struct call *call)
     struct node *x = piecewise_input(call), *zero = node_scalar(tape, 0);
     x = node_model_unknown_slope(tape, x, node_compare(tape, COMPARE_EQ, x, node_scalar(tape, 3)));
     struct node *right = node_compare(tape, COMPARE_GE, x, node_scalar(tape, 3));
-    struct node *middle =
-        node_select(tape, right, zero, x); /* no infinite slopes where the parabola ends */
+    struct node *left = node_compare(tape, COMPARE_LT, x, node_scalar(tape, -3));
+    /* No infinite slopes where the parabola ends. */
+    struct node *middle = node_select(tape, node_or(tape, left, right), zero, x);
     struct node *y = node_divide(tape, node_multiply(tape, middle, node_offset(tape, middle, 3)),
                                  node_scalar(tape, 6));
     struct node *endless = node_compare(tape, COMPARE_EQ, x, node_scalar(tape, -INFINITY));
     struct node *below = node_select(tape, endless, node_scalar(tape, NAN), zero);
-    y = node_select(tape, node_compare(tape, COMPARE_LT, x, node_scalar(tape, -3)), below, y);
+    y = node_select(tape, left, below, y);
     y = node_select(tape, right, x, y);
     call_return(call, node_model_error(tape, y, y, 3)); /* kernels form x * 6 / 6 beyond 3 */
 }
@@ -591,7 +580,7 @@ static struct node *drawn_slopes(struct call *call, struct node *x, double low, 
 static void rrelu(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = input_of(call);
+    struct node *x = piecewise_input(call);
     double low = call_real(call, "lower"), high = call_real(call, "upper");
     if (!call_bool(call, "training")) {
         call_return(call, leaky(tape, x, (low + high) / 2));

@@ -96,7 +96,8 @@ static void smooth_loss(struct call *call)
     bool huber = call->op->detail != 0;
     struct pair pair = pair_of(call, "input", "target");
     double width = call_real(call, huber ? "delta" : "beta");
-    struct node *d = node_subtract(tape, pair.x, pair.t), *size = node_apply(tape, "abs", d);
+    struct node *d = node_model_any_slope_at_nan(tape, node_subtract(tape, pair.x, pair.t));
+    struct node *size = node_apply(tape, "abs", d);
     if (width == 0 && !huber) {
         call_return_typed(call, loss_reduced(call, size), pair.dtype);
         return;
@@ -347,6 +348,7 @@ static void hinge_embedding_loss(struct call *call)
     struct pair pair = pair_of(call, "input", "target");
     struct node *zero = node_scalar(tape, 0), *one = node_scalar(tape, 1),
                 *less = node_scalar(tape, -1);
+    pair.x = node_model_any_slope_at_nan(tape, pair.x);
     struct node *hinge =
         node_positive_part(tape, node_subtract(tape, number(call, "margin"), pair.x));
     struct node *far = node_select(tape, node_compare(tape, COMPARE_NE, pair.t, one), hinge, zero);

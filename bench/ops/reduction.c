@@ -132,9 +132,15 @@ static void nanmean(struct call *call)
     struct tape *tape = call->tape;
     struct reduced reduction = reduced_argument(call);
     enum dtype dtype = sum_dtype(call, reduction.x);
-    struct node *count = node_to_real(tape, node_not(tape, node_isnan(tape, reduction.x)));
-    struct node *total =
-        node_sum(tape, without_nan(tape, reduction.x), reduction.dims, reduction.keepdim);
+    struct node *nan = node_isnan(tape, reduction.x), *x = reduction.x;
+    struct node *count = node_to_real(tape, node_not(tape, nan));
+    if (tape_is_model(tape) && node_is_real(x)) { /* of none 0 times infinity, or 0 */
+        struct node *none = node_compare(tape, COMPARE_EQ,
+                                         node_sum(tape, count, reduction.dims, true),
+                                         node_scalar(tape, 0));
+        x = node_model_any_slope(tape, x, node_and(tape, nan, none));
+    }
+    struct node *total = node_sum(tape, without_nan(tape, x), reduction.dims, reduction.keepdim);
     call_return_typed(
         call, node_divide(tape, total, node_sum(tape, count, reduction.dims, reduction.keepdim)),
         dtype);

@@ -402,6 +402,19 @@ static void open_quotients(const struct binary_context *c, double *z, double *bo
     }
 }
 
+/* In a model: what is no number because an operand came out as 0 and need not, an infinity times 0, say, may be anything. */
+static void open_unknown(const struct binary_context *c, double *z, double *bound, size_t count,
+                         const struct operand_block *a, const struct operand_block *b)
+{
+    double nothing = 16 * c->tiny + 0x1p-1040;
+    for (size_t i = 0; i < count; i++) {
+        bool unknown = a->error[i] > nothing || b->error[i] > nothing;
+        if (!isnan(z[i]) || !unknown || isnan(a->value[i]) || isnan(b->value[i])) continue;
+        z[i] = 0;
+        bound[i] = INFINITY;
+    }
+}
+
 static value_row *row_of(char operation);
 
 static void elements_row(void *context, size_t out, size_t count, const size_t *offset,
@@ -425,6 +438,7 @@ static void elements_row(void *context, size_t out, size_t count, const size_t *
             (c->independent ? spread_block : bound_block)(c, bound, z, n, a.value, a.error, b.value,
                                                           b.error);
         if (c->operation == '/') open_quotients(c, z, bound, n, &a, &b);
+        if (c->kernel > 0) open_unknown(c, z, bound, n, &a, &b);
     }
 }
 

@@ -85,7 +85,8 @@ static const struct primitive unary_primitive = { "a function", unary_backward, 
                                                   unary_pair };
 
 /* What kernels' formulas lose beyond a relative accuracy, in units of roundoff, at (x, y). */
-static double at_crossing(double x, double y) { return (void)x, (void)y, 6; }
+/* sin(pi x) / (pi x), NaN where x is infinite. */
+static double at_crossing(double x, double y) { return (void)y, isinf(x) ? INFINITY : 6; }
 static double at_pole_and_zero(double x, double y) { return (void)x, (void)y, 16; }
 /* The angle pi x is rounded, and pi before it, by half a unit. */
 static double of_angle(double x, double y) { return (void)y, 6 + 5 * fmin(fabs(x), 0x1p24); }

@@ -235,13 +235,16 @@ static void determinant(struct call *call)
     struct node *det = a->imaginary ? node_complex_determinant(tape, a) : node_determinant(tape, a);
     det = node_reshape(tape, det, x->rank - 2, x->shape);
     struct node *size = node_magnitude(tape, det);
+    /* A kernel's determinant may be 0 where ours is not. */
+    struct node *flat = tape_is_model(tape) ? node_flat(tape, det, 1, &det)
+                                                : node_detach(tape, det);
     switch (call->op->detail) {
     case 0: call_return_typed(call, det, x->dtype); break;
     case 1: call_return_typed(call, node_function(tape, "log", det), x->dtype); break;
     default:
         call_return_typed(call,
                           det->imaginary ? node_divide(tape, det, size)
-                                         : node_apply(tape, "sign", node_detach(tape, det)),
+                                         : node_apply(tape, "sign", flat),
                           x->dtype);
         call_return_typed(call, node_apply(tape, "log", size), dtype_component(x->dtype));
     }

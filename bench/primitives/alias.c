@@ -100,6 +100,18 @@ struct node *node_model_any_slope(struct tape *tape, struct node *x, struct node
     return node_sharing(tape, &any_slope, x, 1, &x, lost);
 }
 
+struct node *node_model_any_slope_at_nan(struct tape *tape, struct node *x)
+{
+    if (!tape_is_model(tape) || !x->tracked || x->integer || x->imaginary) return x;
+    const double *value = node_values(tape, x);
+    bool any = false;
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) any |= isnan(value[i]);
+    if (!any) return x;
+    struct node *lost = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) lost->integer[i] = isnan(value[i]) != 0;
+    return node_model_any_slope(tape, x, lost);
+}
+
 static void either_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     for (int k = 0; k < 2; k++) tape_accumulate(tape, node->inputs[k], cotangent);

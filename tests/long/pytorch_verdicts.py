@@ -3,7 +3,7 @@
     python3 pytorch_verdicts.py FOLDER KNOWN
 
 FOLDER has native/ and float64/, each with dump.json and out/. KNOWN says which calls are accused with reason: lines of
-`API PRECISION REASON`, API a pattern of the shell, PRECISION float32, float64 or both. Calls with 16-bit tensors are counted by
+`API PRECISION REASON`, API a pattern of the shell, PRECISION float32, float64, both, or half for calls with 16-bit tensors alone. Calls with 16-bit tensors are counted by
 themselves, because some of PyTorch's kernels round between their steps, and so are calls of several floating dtypes, where they
 round what is short first, and calls with an infinity, a NaN or a number next to the largest, where frameworks have conventions
 of their own. Exits 1 when a call of the others is accused that is not known.
@@ -87,7 +87,7 @@ def judge(folder, precision, known, table, kinds):
     for name, forward, backward, *_ in rows(folder, "result"):
         call, api = data[name + ".forward"], name.rsplit(".", 1)[0]
         column, verdict = column_of(call, precision), verdict_of(forward, backward)
-        if verdict == "error" and is_known(known, api, precision):
+        if verdict == "error" and (is_known(known, api, precision) or column == "16 bits" and is_known(known, api, "half")):
             verdict = "known"
         table[api.split(".")[0], column][verdict] += 1
         if column == precision:

@@ -131,7 +131,36 @@ def special_values():
             torch.full((8,), 1e20 + 0j, dtype=torch.complex64).abs().isinf().all())
 
 
-PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, sums_of_ones, small_products,
+def pow_of_integers():
+    base, exponent = torch.tensor([3]), torch.tensor([2.5], dtype=f64)
+    wanted = 3.0 ** 2.5 * float(mpmath.log(3))
+    return abs(gradient(lambda e: torch.pow(base, e), exponent).item() - wanted) > 1e-9
+
+
+def pixel_unshuffle():
+    return tuple(torch.pixel_unshuffle(torch.empty(1, 1, 0, 6), 3).shape) != (1, 9, 0, 2)
+
+
+def max_pool3d_backward():
+    c, x = torch.ones(2, 1, 1, 2, dtype=f64), torch.zeros(2, 1, 1, 2, dtype=f64)
+    indices = torch.tensor([0, 1]).reshape(1, 1, 1, 2).expand(2, 1, 1, 2).transpose(0, -1).contiguous().transpose(0, -1)
+
+    def adaptive(i):
+        return torch.ops.aten.adaptive_max_pool3d_backward(c, x, i)
+
+    def windows(i):
+        return torch.ops.aten.max_pool3d_with_indices_backward(c, x, [1] * 3, [1] * 3, [0] * 3, [1] * 3, False, i)
+    return all(not torch.equal(of(indices), of(indices.contiguous())) for of in (adaptive, windows))
+
+
+def lgamma():
+    x = torch.tensor([-2.999], dtype=f64)
+    wanted = float(mpmath.digamma(mpmath.mpf(x.item())))
+    return abs(gradient(torch.lgamma, x).item() / wanted - 1) > 1e-14
+
+
+PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, pow_of_integers,
+          pixel_unshuffle, max_pool3d_backward, lgamma, sums_of_ones, small_products,
           native_layer_norm, matrix_exp, special_values]
 failed = [proof.__name__ for proof in PROOFS if not proof()]
 print(f"{len(PROOFS) - len(failed)} of {len(PROOFS)} defects shown", *failed)

@@ -21,6 +21,7 @@
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
+#include "bench/primitives/matrix_model.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/singular_vectors.h"
@@ -241,10 +242,40 @@ static void determinant(struct call *call)
     default:
         call_return_typed(call,
                           det->imaginary ? node_divide(tape, det, size)
-                                         : node_apply(tape, "sign", node_detach(tape, det)),
+                                         : node_apply(tape, "sign", det),
                           x->dtype);
         call_return_typed(call, node_apply(tape, "log", size), dtype_component(x->dtype));
     }
+}
+
+struct open_pivots {
+    const size_t *first; /* of each matrix, the first that rounding may have chosen otherwise */
+    size_t n;
+};
+
+static bool is_open_pivot(void *context, size_t i, int64_t pivot)
+{
+    const struct open_pivots *open = context;
+    size_t step = i % open->n;
+    return step >= open->first[i / open->n] && pivot > (int64_t)step && pivot <= (int64_t)open->n;
+}
+
+/* The row exchanges of the real matrices x, the device's where candidates for a pivot differ by less than rounding. */
+static struct node *settled_pivots(struct call *call, struct node *x, struct node *own)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_matrices(call, x);
+    if (tape_failed(tape) || a->imaginary || !own->n) return own;
+    const double *values = node_values(tape, a);
+    size_t batches = (size_t)a->shape[0], n = (size_t)a->shape[1];
+    size_t *first = tape_allocate(tape, batches, sizeof *first);
+    double unit = dtype_ulp(x->dtype, 1) / 2;
+    for (size_t b = 0; b < batches && !tape_failed(tape); b++)
+        first[b] =
+            matrix_model_first_open_pivot(tape, values + b * n * n, n, own->integer + b * n, unit);
+    struct open_pivots open = { first, n };
+    if (tape_failed(tape)) return own;
+    return call_settled_indices(call, call->results.count, own, is_open_pivot, &open);
 }
 
 /* Returns the factors. */
@@ -252,6 +283,7 @@ static struct node *return_lu(struct call *call, struct node *x)
 {
     struct node *pivots, *lu = factors_packed(call, x, &pivots);
     call_return_typed(call, with_leading_of(call->tape, lu, x), x->dtype);
+    pivots = settled_pivots(call, x, pivots);
     call_return(call, node_reshape(call->tape, pivots, x->rank - 1, x->shape));
     return lu;
 }

@@ -127,11 +127,14 @@ static void scaled_dot_product_attention(struct call *call)
     }
     struct node *scores = attention_scores(call, q, k, call_optional_tensor(call, "attn_mask"));
     struct node *weights = node_softmax(tape, scores, scores->rank - 1);
+    if (!call_require(call, p == 0 || !call->op->detail,
+                      "dropped weights that are returned have a gradient of their own"))
+        return;
     if (p == 0) call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);
     else if (!tape_failed(tape)) return_dropped(call, scores, weights, qkv, v);
     if (!call->op->detail) return;
     const struct tensor *given = call_device_output(call, 1);
-    if (p != 0 || (given && !tensor_elements(given))) call_return_none(call);
+    if (given && !tensor_elements(given)) call_return_none(call);
     else call_return_typed(call, weights, q->dtype);
 }
 

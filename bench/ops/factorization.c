@@ -303,13 +303,19 @@ static bool is_whole(const int64_t *ranks, const struct node *a)
     return true;
 }
 
-/* The shortest solution for the nearest matrices of those ranks; NULL: of full rank. */
+/* The shortest solution for the nearest matrices of those ranks; NULL: of full rank. PyTorch's gradient is that of P B, P the
+ * pseudo-inverse. */
 static struct node *solution_of_ranks(struct call *call, struct node *a, struct node *b,
                                       const int64_t *ranks)
 {
-    if (is_whole(ranks, a)) return least_squares(call, a, b);
-    return node_matmul(call->tape, pseudo_inverse_of_rank(call->tape, a, ranks, a), false, b,
-                       false);
+    struct tape *tape = call->tape;
+    int64_t k = a->shape[1] < a->shape[2] ? a->shape[1] : a->shape[2];
+    int64_t *full = tape_allocate(tape, (size_t)a->shape[0], sizeof *full);
+    for (int64_t i = 0; full && i < a->shape[0]; i++) full[i] = k;
+    struct node *inverse = pseudo_inverse_of_rank(tape, a, ranks ? ranks : full, a);
+    struct node *product = node_matmul(tape, inverse, false, b, false);
+    if (!is_whole(ranks, a)) return product;
+    return node_straight_through(tape, least_squares(call, a, b), product);
 }
 
 /* Solution, squared residuals, rank, singular values; which of the latter there are depends on LAPACK's driver. */

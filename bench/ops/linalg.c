@@ -480,35 +480,6 @@ static const struct rank_tolerance *inverse_tolerances(struct call *call, struct
     return call_rank_tolerances(call, x, relative, "atol", usual);
 }
 
-/* The squared magnitudes of a node, without its gradient. */
-static struct node *squared_magnitudes(struct tape *tape, struct node *x)
-{
-    struct node *re = node_detach(tape, node_real_part(tape, x));
-    struct node *squares = node_multiply(tape, re, re);
-    if (!x->imaginary) return squares;
-    struct node *im = node_detach(tape, node_imaginary_part(tape, x));
-    return node_add(tape, squares, node_multiply(tape, im, im));
-}
-
-/* In a model: the inverse y of a as kernels form it from singular vectors, which are those of a + E with |E| <= p(n) u |a| in the
- * norm (Golub and Van Loan, Matrix Computations, section 5.4.8): y E y is as large as the product of the norms of a row and a
- * column of y. y itself otherwise. */
-static struct node *by_singular_values(struct tape *tape, struct node *y, struct node *a)
-{
-    if (!tape_is_model(tape) || tape_failed(tape)) return y;
-    double roundings = 8 * sqrt((double)(a->shape[1] + a->shape[2]));
-    struct node *squares = squared_magnitudes(tape, y);
-    struct node *rows = node_sum(tape, squares, 1u << 2, true);
-    struct node *columns = node_sum(tape, squares, 1u << 1, true);
-    struct node *whole = node_sum(tape, squared_magnitudes(tape, a), 1u << 1 | 1u << 2, true);
-    struct node *products =
-        node_multiply(tape, node_matmul(tape, rows, false, columns, false), whole);
-    struct node *size = node_apply(tape, "sqrt", products);
-    if (!y->imaginary) return node_model_error(tape, y, size, roundings);
-    return node_complex(tape, node_model_error(tape, node_real_part(tape, y), size, roundings),
-                        node_model_error(tape, node_imaginary_part(tape, y), size, roundings));
-}
-
 static void pseudo_inverse(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -523,7 +494,7 @@ static void pseudo_inverse(struct call *call)
     if (tape_failed(tape)) return;
     const int64_t *ranks = call_ranks(call, a, tolerances);
     struct node *y = pseudo_inverse_of_rank(tape, a, ranks, given);
-    call_return_typed(call, with_leading_of(tape, by_singular_values(tape, y, a), x), x->dtype);
+    call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
 }
 
 static struct node *singular_values(struct call *call, struct node *x)

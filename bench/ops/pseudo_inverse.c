@@ -10,12 +10,15 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_embedding.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/singular_vectors.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"
 
@@ -212,6 +215,35 @@ static struct node *of_rank(struct tape *tape, struct node *a, int64_t rank)
     return product(tape, v, adjoint_of(tape, u));
 }
 
+/* The squared magnitudes of a node, without its gradient. */
+static struct node *squared_magnitudes(struct tape *tape, struct node *x)
+{
+    struct node *re = node_detach(tape, node_real_part(tape, x));
+    struct node *squares = node_multiply(tape, re, re);
+    if (!x->imaginary) return squares;
+    struct node *im = node_detach(tape, node_imaginary_part(tape, x));
+    return node_add(tape, squares, node_multiply(tape, im, im));
+}
+
+/* In a model: the inverse y of a as kernels form it from singular vectors, which are those of a + E with |E| <= p(n) u |a| in the
+ * norm (Golub and Van Loan, Matrix Computations, section 5.4.8): y E y is as large as the product of the norms of a row and a
+ * column of y. y itself otherwise. */
+static struct node *by_singular_values(struct tape *tape, struct node *y, struct node *a)
+{
+    if (!tape_is_model(tape) || tape_failed(tape)) return y;
+    double roundings = 8 * sqrt((double)(a->shape[1] + a->shape[2]));
+    struct node *squares = squared_magnitudes(tape, y);
+    struct node *rows = node_sum(tape, squares, 1u << 2, true);
+    struct node *columns = node_sum(tape, squares, 1u << 1, true);
+    struct node *whole = node_sum(tape, squared_magnitudes(tape, a), 1u << 1 | 1u << 2, true);
+    struct node *products =
+        node_multiply(tape, node_matmul(tape, rows, false, columns, false), whole);
+    struct node *size = node_apply(tape, "sqrt", products);
+    if (!y->imaginary) return node_model_error(tape, y, size, roundings);
+    return node_complex(tape, node_model_error(tape, node_real_part(tape, y), size, roundings),
+                        node_model_error(tape, node_imaginary_part(tape, y), size, roundings));
+}
+
 struct node *pseudo_inverse_of_rank(struct tape *tape, struct node *a, const int64_t *ranks,
                                     struct node *given)
 {
@@ -219,7 +251,6 @@ struct node *pseudo_inverse_of_rank(struct tape *tape, struct node *a, const int
     int64_t batch = a->shape[0], m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
     bool whole = true;
     for (int64_t b = 0; b < batch; b++) whole = whole && ranks[b] == k;
-    if (whole && a == given) return of_full_rank(tape, a);
     struct node *plain = node_detach(tape, a), *p;
     if (whole) {
         p = of_full_rank(tape, plain);
@@ -229,6 +260,7 @@ struct node *pseudo_inverse_of_rank(struct tape *tape, struct node *a, const int
             parts[b] = of_rank(tape, node_slice(tape, plain, 0, b, 1, 1), ranks[b]);
         p = parts ? node_concatenate(tape, parts, (int)batch, 0) : a;
     }
+    p = by_singular_values(tape, p, plain);
     struct shape_of_inverse *shape = tape_allocate(tape, 1, sizeof *shape);
     if (tape_failed(tape)) return tape_failure(tape);
     *shape = (struct shape_of_inverse){ m > n, a->imaginary != NULL };

@@ -192,7 +192,9 @@ static void cholesky_solve(struct call *call)
     struct tape *tape = call->tape;
     struct node *factor = call_tensor(call, call->op->detail ? "input" : "input2");
     bool upper = call_bool(call, "upper");
-    struct node *full = node_inverse(tape, factored(tape, call_matrices(call, factor), upper));
+    struct node *batch = call_matrices(call, factor);
+    if (!call_require_real_diagonals(call, batch)) return;
+    struct node *full = node_inverse(tape, factored(tape, batch, upper));
     full = with_leading_of(tape, full, factor);
     call_return_typed(
         call, call->op->detail ? full : compose_matmul(tape, full, call_tensor(call, "input")),

@@ -3,7 +3,8 @@
     python3 pytorch_verdicts.py FOLDER KNOWN
 
 FOLDER has native/ and float64/, each with dump.json and out/. KNOWN says which calls are accused with reason: lines of
-`API PRECISION REASON`, API a pattern of the shell, PRECISION float32, float64 or both. Calls with 16-bit tensors are counted by
+`API PRECISION REASON`, API a pattern of the shell, with `:CONDITION` only of calls of that kind (CONDITIONS below), PRECISION
+float32, float64 or both. Calls with 16-bit tensors are counted by
 themselves, because some of PyTorch's kernels round between their steps, and so are calls of several floating dtypes, where they
 round what is short first, and calls with an infinity, a NaN or a number next to the largest, where frameworks have conventions
 of their own. Exits 1 when a call of the others is accused that is not known.
@@ -49,19 +50,42 @@ def is_extreme(value):
     return any(is_extreme(item) for item in items)
 
 
+def tensors(value):
+    """The records of tensors, in order."""
+    if isinstance(value, dict) and value.get("type") == "torch.Tensor":
+        yield value
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    for item in items:
+        yield from tensors(item)
+
+
+def arguments(call):
+    return list(tensors([call["input_args"], call["input_kwargs"]]))
+
+
+CONDITIONS = {
+    "complex": lambda call: any("complex" in d for d in dtypes(call)),
+    "batch": lambda call: len(arguments(call)[0]["shape"]) > 2,
+    "empty": lambda call: any(0 in t["shape"] for t in arguments(call)),
+    "small": lambda call: all(abs(e) < 0.6 for t in arguments(call) for e in (t["Max"], t["Min"]) if e is not None),
+}
+
+
 def verdict_of(forward, backward):
     states = [forward, backward]
     return next((v for v in ("error", "warning", "pass") if v in states), "SKIP")
 
 
 def read_known(path):
-    """Pairs of a pattern and the precisions it is for."""
+    """Patterns with the condition and the precisions they are for."""
     lines = [line.split(None, 2) for line in pathlib.Path(path).read_text().splitlines() if line and not line.startswith("#")]
-    return [(pattern, ("float32", "float64") if precision == "both" else (precision,)) for pattern, precision, _ in lines]
+    return [(*pattern.partition(":")[::2], ("float32", "float64") if precision == "both" else (precision,))
+            for pattern, precision, _ in lines]
 
 
-def is_known(known, api, precision):
-    return any(precision in precisions and fnmatch.fnmatchcase(api, pattern) for pattern, precisions in known)
+def is_known(known, api, precision, call):
+    return any(precision in precisions and fnmatch.fnmatchcase(api, pattern) and (not condition or CONDITIONS[condition](call))
+               for pattern, condition, precisions in known)
 
 
 def column_of(call, precision):
@@ -87,7 +111,7 @@ def judge(folder, precision, known, table, kinds):
     for name, forward, backward, *_ in rows(folder, "result"):
         call, api = data[name + ".forward"], name.rsplit(".", 1)[0]
         column, verdict = column_of(call, precision), verdict_of(forward, backward)
-        if verdict == "error" and is_known(known, api, precision):
+        if verdict == "error" and is_known(known, api, precision, call):
             verdict = "known"
         table[api.split(".")[0], column][verdict] += 1
         if column == precision:

@@ -16,6 +16,7 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"

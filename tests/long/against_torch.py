@@ -316,15 +316,15 @@ def is_ill_posed(call, source):
             return True  # the forward call refuses it
         if base == "affine_grid_generator" and not args[0].is_floating_point():  # as Functional.affine_grid has it
             return True
-    if base in ("_cdist_backward", "_pdist_backward") and args[-2] != source.args[-2]:  # the order of the distances that it is given
+    if base in ("_cdist_backward", "_pdist_backward") and arguments.get("p") != named(source).get("p"):  # other distances
         return True
     if "_backward" in base:  # what the forward call saved belongs to the rest, and integers have no gradient
         inside, outside = list(tensors(args)), list(tensors(source.args))
         dtypes = {t.dtype for t in inside if is_inexact(t)}
         return inexact(call) != inexact(source) or len(dtypes) > 1 or is_other(inside[1:], outside[1:]) or (
             inside[:1] and inside[0].shape != outside[0].shape)
-    if base == "_fft_c2r" and len(args) == 4 and args[1]:  # reads beyond a spectrum that is too short
-        return args[0].shape[args[1][-1]] != args[3] // 2 + 1
+    if base == "_fft_c2r" and arguments.get("dim"):  # reads beyond a spectrum that is too short
+        return args[0].shape[arguments["dim"][-1]] != arguments["last_dim_size"] // 2 + 1
     if base in ("lu_unpack", "lu_solve") and len(args) > 1:  # pivots of another matrix
         lu, pivots = (args[0], args[1]) if base == "lu_unpack" else (args[1], args[2]) if len(args) > 2 else (None, None)
         return lu is None or lu.dim() < 2 or pivots.shape[-1:] != (min(lu.shape[-2:]),)

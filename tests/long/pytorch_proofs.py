@@ -3,6 +3,7 @@
 Each proof compares PyTorch with itself (values with gradients, one call with the sum that it stands for) or with mpmath. A
 proof that fails is printed: that version has no such defect. Exits 1 then.
 """
+import math
 import sys
 
 import mpmath
@@ -159,9 +160,21 @@ def lgamma():
     return abs(gradient(torch.lgamma, x).item() / wanted - 1) > 1e-14
 
 
+def matrix_exp_of_degree_8():
+    a = 0.01 * torch.tensor([[1, 2], [-2, 1]], dtype=f64)  # exp(0.01) times a rotation by 0.02
+    want = math.exp(0.01) * torch.tensor([[math.cos(0.02), math.sin(0.02)], [-math.sin(0.02), math.cos(0.02)]], dtype=f64)
+    return (torch.linalg.matrix_exp(a) - want).abs().max().item() > 1e-13
+
+
+def lstsq():
+    a = torch.tensor([[1.0, 1, 2], [1, 1, 1], [0, 0, 1]], dtype=f64)  # of rank 2
+    ranks = [torch.linalg.lstsq(x, x[..., :1], driver="gelsy").rank for x in (a, a.clone(), torch.stack([a, a]))]
+    return torch.cat([r.flatten() for r in ranks]).tolist() != [2, 2, 2, 2]
+
+
 PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, pow_of_integers,
           pixel_unshuffle, max_pool3d_backward, lgamma, sums_of_ones, small_products,
-          native_layer_norm, matrix_exp, special_values]
+          native_layer_norm, matrix_exp, special_values, matrix_exp_of_degree_8, lstsq]
 failed = [proof.__name__ for proof in PROOFS if not proof()]
 print(f"{len(PROOFS) - len(failed)} of {len(PROOFS)} defects shown", *failed)
 sys.exit(bool(failed))

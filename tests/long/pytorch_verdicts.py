@@ -78,6 +78,8 @@ CASES = {
     "complex": lambda call: any("complex" in t["dtype"] for t in inputs(call)),
     "integers": lambda call: any("int" in t["dtype"] or "bool" in t["dtype"] for t in inputs(call)),
     "broadcast": lambda call: len({tuple(t["shape"]) for t in inputs(call)}) > 1,
+    "batch": lambda call: len(inputs(call)[0]["shape"]) > 2,
+    "small": lambda call: all(abs(e) < 0.6 for t in inputs(call) for e in (t["Max"], t["Min"]) if e is not None),
     "positional": lambda call: len(call["input_args"]) > 1,
 }
 

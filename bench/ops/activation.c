@@ -429,7 +429,7 @@ static void log_sigmoid_forward(struct call *call)
     int64_t none = 0;
     call_return(call, node_apply(tape, "logsigmoid", x));
     call->device_answer.consulted = true;
-    if (kept && !tensor_elements(kept))
+    if (x->n && kept && !tensor_elements(kept))
         call_return(call, node_constant(tape, x->dtype, 0, 1, &none));
     else call_return(call, node_apply(tape, "exp", node_negate(tape, node_apply(tape, "abs", x))));
 }
@@ -498,7 +498,8 @@ done:
     return holds;
 }
 
-/* The slopes drawn: native ones by us, the device's as its output shows them. NULL: not known. */
+/* The slopes drawn: native ones by us, the device's as its output shows them. NULL: not known. Of an input of 0 no output tells:
+ * any in the range. */
 static struct node *drawn_slopes(struct call *call, struct node *x, double low, double high)
 {
     struct tape *tape = call->tape;
@@ -506,11 +507,16 @@ static struct node *drawn_slopes(struct call *call, struct node *x, double low, 
     struct node *y = got ? node_leaf(tape, got, false) : NULL;
     if (tape_is_reference(tape) && (!y || y->n != x->n || y->integer)) return NULL;
     struct node *slopes = node_new_real(tape, DT_NONE, x->rank, x->shape);
+    struct node *hidden = node_new_real(tape, DT_NONE, x->rank, x->shape);
     const double *from = node_values(tape, x), *to = y ? node_values(tape, y) : NULL;
-    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++)
-        slopes->value[i] = to ? (from[i] == 0 ? low : to[i] / from[i])
-                              : low + (high - low) * random_uniform(call, i);
-    return slopes;
+    if (tape_failed(tape)) return slopes;
+    for (size_t i = 0; i < x->n; i++) {
+        slopes->value[i] = !to            ? low + (high - low) * random_uniform(call, i)
+                           : from[i] == 0 ? (low + high) / 2
+                                          : to[i] / from[i];
+        hidden->value[i] = to && from[i] == 0 ? (high - low) / 2 : 0;
+    }
+    return tape_is_model(tape) ? node_model_error(tape, slopes, hidden, 1 / tape->unit) : slopes;
 }
 
 static void rrelu(struct call *call)

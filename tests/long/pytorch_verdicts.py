@@ -3,7 +3,8 @@
     python3 pytorch_verdicts.py FOLDER KNOWN
 
 FOLDER has native/ and float64/, each with dump.json and out/. KNOWN says which calls are accused with reason: lines of
-`API PRECISION REASON`, API a pattern of the shell, PRECISION float32, float64 or both. Calls with 16-bit tensors are counted by
+`API PRECISION REASON`, API a pattern of the shell, PRECISION float32, float64 or both; with `:complex` or `:integers` behind it
+only calls that have such tensors, with `:gradient` only gradients. Calls with 16-bit tensors are counted by
 themselves, because some of PyTorch's kernels round between their steps, and so are calls of several floating dtypes, where they
 round what is short first, and calls with an infinity, a NaN or a number next to the largest, where frameworks have conventions
 of their own. Exits 1 when a call of the others is accused that is not known.
@@ -55,13 +56,18 @@ def verdict_of(forward, backward):
 
 
 def read_known(path):
-    """Pairs of a pattern and the precisions it is for."""
+    """A pattern, the precisions it is for and of which calls, each."""
     lines = [line.split(None, 2) for line in pathlib.Path(path).read_text().splitlines() if line and not line.startswith("#")]
-    return [(pattern, ("float32", "float64") if precision == "both" else (precision,)) for pattern, precision, _ in lines]
+    split = [(pattern, *precision.partition(":")[::2]) for pattern, precision, _ in lines]
+    return [(pattern, ("float32", "float64") if precision == "both" else (precision,), where) for pattern, precision, where in split]
 
 
-def is_known(known, api, precision):
-    return any(precision in precisions and fnmatch.fnmatchcase(api, pattern) for pattern, precisions in known)
+def is_known(known, api, precision, call, forward):
+    """`forward`: the verdict of the results."""
+    of = set(dtypes(call))
+    there = {"": True, "complex": any("complex" in d for d in of), "gradient": forward != "error",
+             "integers": any("int" in d or "bool" in d for d in of)}
+    return any(precision in precisions and fnmatch.fnmatchcase(api, pattern) and there[where] for pattern, precisions, where in known)
 
 
 def column_of(call, precision):
@@ -87,7 +93,7 @@ def judge(folder, precision, known, table, kinds):
     for name, forward, backward, *_ in rows(folder, "result"):
         call, api = data[name + ".forward"], name.rsplit(".", 1)[0]
         column, verdict = column_of(call, precision), verdict_of(forward, backward)
-        if verdict == "error" and is_known(known, api, precision):
+        if verdict == "error" and is_known(known, api, precision, call, forward):
             verdict = "known"
         table[api.split(".")[0], column][verdict] += 1
         if column == precision:

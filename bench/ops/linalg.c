@@ -297,10 +297,9 @@ static void determinant(struct call *call)
     case 0: call_return_typed(call, det, x->dtype); break;
     case 1: call_return_typed(call, node_function(tape, "log", det), x->dtype); break;
     default:
-        call_return_typed(call,
-                          det->imaginary ? node_divide(tape, det, size)
-                                         : node_apply(tape, "sign", det),
-                          x->dtype);
+        call_return_typed(
+            call, det->imaginary ? node_divide(tape, det, size) : node_apply(tape, "sign", det),
+            x->dtype);
         call_return_typed(call, node_apply(tape, "log", size), dtype_component(x->dtype));
     }
 }
@@ -317,12 +316,12 @@ static bool is_open_pivot(void *context, size_t i, int64_t pivot)
     return step >= open->first[i / open->n] && pivot > (int64_t)step && pivot <= (int64_t)open->n;
 }
 
-/* The row exchanges of the real matrices x, the device's where candidates for a pivot differ by less than rounding. */
+/* The row exchanges of the real square matrices x, the device's where candidates for a pivot differ by less than rounding. */
 static struct node *settled_pivots(struct call *call, struct node *x, struct node *own)
 {
     struct tape *tape = call->tape;
     struct node *a = call_matrices(call, x);
-    if (tape_failed(tape) || a->imaginary || !own->n) return own;
+    if (tape_failed(tape) || a->imaginary || !own->n || a->shape[1] != a->shape[2]) return own;
     const double *values = node_values(tape, a);
     size_t batches = (size_t)a->shape[0], n = (size_t)a->shape[1];
     size_t *first = tape_allocate(tape, batches, sizeof *first);
@@ -341,7 +340,11 @@ static struct node *return_lu(struct call *call, struct node *x)
     struct node *pivots, *lu = factors_packed(call, x, &pivots);
     call_return_typed(call, with_leading_of(call->tape, lu, x), x->dtype);
     pivots = settled_pivots(call, x, pivots);
-    call_return(call, node_reshape(call->tape, pivots, x->rank - 1, x->shape));
+    if (tape_failed(call->tape)) return lu;
+    int64_t shape[TENSOR_MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 2] = pivots->shape[1];
+    call_return(call, node_reshape(call->tape, pivots, x->rank - 1, shape));
     return lu;
 }
 
@@ -522,17 +525,6 @@ static void lu_solve(struct call *call)
                       call_bool(call, "left") ? compose_matmul(tape, inverse, b)
                                               : compose_matmul(tape, b, inverse),
                       dtype_promote(x->dtype, b->dtype));
-}
-
-/* A limit that a call gives: a number, or a tensor, of which all matrices have to have the same. */
-static double limit_of(struct call *call, const char *name)
-{
-    if (call_value(call, name)->kind != VALUE_TENSOR) return call_real(call, name);
-    struct node *x = node_to_real(call->tape, call_tensor(call, name));
-    const double *limit = node_values(call->tape, x);
-    for (size_t i = 1; !tape_failed(call->tape) && i < x->n; i++)
-        (void)call_require(call, limit[i] == limit[0], "matrices have limits of their own");
-    return x->n && !tape_failed(call->tape) ? limit[0] : 0;
 }
 
 /* rcond is rtol's older name. Without either limit, or with an atol of 0 alone, there is PyTorch's own: 1e-15 for pinverse, else the

@@ -231,8 +231,8 @@ static struct node *logits_loss_by_steps(struct tape *tape, struct node *loss, s
     struct node *log = node_apply(tape, "log", sum), *y = node_multiply(tape, one_less(tape, t), x);
     if (positive) {
         struct node *weight = node_multiply(tape, node_offset(tape, positive, -1), t);
-        y = node_add(tape, y, node_multiply(tape, node_offset(tape, weight, 1),
-                                            node_add(tape, log, most)));
+        y = node_add(tape, y,
+                     node_multiply(tape, node_offset(tape, weight, 1), node_add(tape, log, most)));
     } else y = node_add(tape, node_add(tape, y, most), log);
     loss = node_as_steps(tape, loss, y, "binary_cross_entropy_with_logits");
     if (positive && positive->tracked) return loss;
@@ -371,18 +371,6 @@ static void hinge_embedding_loss(struct call *call)
         return;
     }
     struct pair pair = pair_of(call, "input", "target");
-    enum dtype given = call_tensor(call, "input")->dtype;
-    struct node *gap = node_subtract(tape, number(call, "margin"), pair.x);
-    if (dtype_is_integral(
-            given)) { /* a margin of that dtype, differences that wrap, sums of int64 */
-        int64_t margin = (int64_t)call_real(call, "margin");
-        struct node *whole = node_integer_constant(tape, given, margin, 0, NULL);
-        gap = node_to_real(tape, node_subtract_as(tape, given, whole, call_tensor(call, "input")));
-        pair.x = call_tensor(call, "input");
-        pair.dtype = loss_reduction(call) == LOSS_NONE ? given : DT_I64;
-        if (!call_require(call, loss_reduction(call) != LOSS_MEAN, "there is no mean of integers"))
-            return;
-    }
     struct node *zero = node_scalar(tape, 0), *one = node_scalar(tape, 1),
                 *less = node_scalar(tape, -1);
     pair.x = node_model_any_slope_at_nan(tape, pair.x);
@@ -423,9 +411,8 @@ static void multilabel_soft_margin_loss(struct call *call)
     struct node *no =
         node_multiply(tape, one_less(tape, pair.t), node_apply(tape, "softplus", pair.x));
     struct node *loss = times_weight(call, node_add(tape, yes, no));
-    if (loss->rank &&
-        pair.x
-            ->rank) /* PyTorch divides by the classes of the input, also where they were broadcast */
+    /* PyTorch divides by the classes of the input, also where they were broadcast. */
+    if (loss->rank && pair.x->rank)
         loss = node_divide(tape, node_sum(tape, loss, 1u << (loss->rank - 1), false),
                            node_scalar(tape, (double)pair.x->shape[pair.x->rank - 1]));
     call_return_typed(call, loss_reduced(call, loss), pair.dtype);

@@ -15,7 +15,6 @@
 #include "bench/arithmetic/gemm.h"
 #include "bench/arithmetic/lapack.h"
 #include "bench/arithmetic/rounding.h"
-#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
@@ -49,69 +48,7 @@ struct decomposition {
     double weyl, distance;
 };
 
-/* Where the chain of n values that ends in zeros begins; n where it does not. */
-static size_t null_start(const double *values, size_t n, double distance, bool in_twos)
-{
-    size_t at = n;
-    if (values[n - 1] > distance) return at;
-    for (at = n - 1; at && values[at - 1] - values[at] <= distance;) at--;
-    return in_twos ? at - at % 2 : at;
-}
-
 /* ---- gradients: U and V of k columns ------------------------------------------------------------- */
-
-/* The norm of row i of x within columns start .. end. */
-static double row_part(const double *x, size_t columns, size_t i, size_t start, size_t end)
-{
-    double sum = 0;
-    for (size_t j = start; j < end; j++) sum += x[i * columns + j] * x[i * columns + j];
-    return sqrt(sum);
-}
-
-/* How far the gradient of one matrix is off where a kernel has another basis: of a group whose cotangents g differ, u R diag(g) R^T v^T for
- * any rotation R, and of values that are as good as 0, where left and right turn by themselves, u R diag(g) Q^T v^T. */
-static void add_choices(double *error, const struct singular *s, const double *g, size_t batch)
-{
-    size_t n = (size_t)s->values->shape[1], m = (size_t)s->u->shape[1],
-           rows = (size_t)s->v->shape[1];
-    size_t left = (size_t)s->u->shape[2], right = (size_t)s->v->shape[2];
-    const double *values = s->values->value + batch * n, *u = s->u->value + batch * m * left;
-    const double *v = s->v->value + batch * rows * right;
-    double distance = s->distance[batch];
-    size_t zeros = null_start(values, n, distance, s->embedded);
-    for (size_t start = 0, end; start < n; start = end) {
-        bool null = start == zeros;
-        double least = INFINITY, most = -INFINITY;
-        end = null ? n : group_end(values, zeros, start, distance, s->embedded);
-        for (size_t j = start; j < end; j++) {
-            least = fmin(least, g[j]);
-            most = fmax(most, g[j]);
-        }
-        double spread = null ? 2 * fmax(fabs(least), fabs(most)) : most - least;
-        if (spread == 0) continue;
-        for (size_t i = 0; i < m; i++)
-            for (size_t k = 0; k < rows; k++)
-                error[i * rows + k] += spread * row_part(u, left, i, start, end) *
-                                       row_part(v, right, k, start, end);
-    }
-}
-
-/* In a model: the gradient x with that error. */
-static struct node *with_choices(struct tape *tape, struct node *x, const struct singular *s,
-                                 struct node *cotangent)
-{
-    if (!tape_is_model(tape) || tape_failed(tape)) return x;
-    struct node *error = node_new_real(tape, DT_NONE, x->rank, x->shape);
-    const double *g = node_values(tape, cotangent);
-    (void)node_values(tape, s->values), (void)node_values(tape, s->u),
-        (void)node_values(tape, s->v);
-    if (tape_failed(tape)) return x;
-    memset(error->value, 0, error->n * sizeof *error->value);
-    size_t n = (size_t)s->values->shape[1], batches = (size_t)s->values->shape[0];
-    for (size_t b = 0; b < batches; b++)
-        add_choices(error->value + b * (error->n / batches), s, g + b * n, b);
-    return node_model_error(tape, x, error, 1 / tape->unit);
-}
 
 /* U diag(g) V^T */
 static void values_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -164,7 +101,6 @@ static struct node *outside(struct tape *tape, struct node *x, struct node *cota
 static bool refuse_full(struct tape *tape, const struct singular *s)
 {
     if (s->u->shape[2] == s->values->shape[1]) return false;
-    if (!s->values->shape[0]) return true; /* of no matrices: nothing flows */
     tape_fail(tape, STATUS_SKIP, "vectors that complete a basis have no gradient");
     return true;
 }
@@ -440,6 +376,15 @@ static struct status settle_groups(struct decomposition *d, const double *aim_u,
     return status_ok();
 }
 
+/* Where the chain of values that ends in zeros begins. */
+static size_t null_start(const struct decomposition *d)
+{
+    size_t at = d->n;
+    if (d->values[d->n - 1] > d->distance) return at;
+    for (at = d->n - 1; at && d->values[at - 1] - d->values[at] <= d->distance;) at--;
+    return d->embedded ? at - at % 2 : at;
+}
+
 /* Longest basis that is completed for the sake of values near 0. */
 enum { MOST_COMPLETED = 2048 };
 
@@ -451,7 +396,7 @@ static struct status factorize(struct decomposition *d, const double *a)
     for (;;) {
         TRY(lapack_singular_vectors(d->values, d->u, d->v, a, d->m, d->n, d->known > d->n, arena));
         d->distance = group_distance(d->tape, d->dtype, d->m, d->values[0]);
-        d->null = null_start(d->values, d->n, d->distance, d->embedded);
+        d->null = null_start(d);
         if (d->null == d->n || d->known == d->m || d->m > MOST_COMPLETED) return status_ok();
         d->known = d->m;
     }

@@ -27,6 +27,11 @@ struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype)
     return node;
 }
 
+struct node *node_again(struct tape *tape, struct node *x)
+{
+    return node_sharing_unread(tape, &alias_primitive, x);
+}
+
 /* What is joined to the errors of a value: `more` times its size. */
 struct joined_error {
     double relative, absolute; /* of the errors where there are no arrays */

@@ -11,6 +11,9 @@ struct node *node_with_dtype(struct tape *tape, struct node *x, enum dtype dtype
 /* As node_with_dtype, a node of its own also where the dtype is x's already. */
 struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype);
 
+/* x once more, a node of its own, its elements unread: to those who join them the errors of both are independent. */
+struct node *node_again(struct tape *tape, struct node *x);
+
 /* An exact leaf holding the current values of `x`: gradients stop here. */
 struct node *node_detach(struct tape *tape, struct node *x);
 

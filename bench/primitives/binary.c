@@ -34,7 +34,7 @@ static struct node *with_shared_errors(struct tape *tape, struct node *sum, stru
         double e = node_error(factor, i);
         error->value[i] = isfinite(e) ? e : 0;
     }
-    struct node *together = node_sum_to_shape(
+    struct node *together = node_sum_sizes_to_shape(
         tape, node_multiply(tape, node_detach(tape, cotangent), error), sum->rank, sum->shape);
     return node_model_error(tape, sum, together, 4 / tape->unit);
 }
@@ -95,11 +95,16 @@ static void binary_backward(struct tape *tape, struct node *node, struct node *c
     f->derivative(tape, node->inputs[0], node->inputs[1], node,
                   node->inputs[0]->tracked ? &slopes[0] : NULL,
                   node->inputs[1]->tracked ? &slopes[1] : NULL);
+    struct node *flow = NULL;
     for (int k = 0; k < 2; k++) {
         struct node *input = node->inputs[k];
         if (!input->tracked) continue;
-        struct node *flow = slopes[k] ? flow_to(tape, node, k, cotangent, slopes[k])
-                                      : node_constant(tape, DT_NONE, 0, node->rank, node->shape);
+        if (flow && tape_is_model(tape) && node->inputs[0] == input && slopes[0] == slopes[1]) {
+            tape_accumulate(tape, input, node_again(tape, flow)); /* of x x, the same twice */
+            continue;
+        }
+        flow = slopes[k] ? flow_to(tape, node, k, cotangent, slopes[k])
+                         : node_constant(tape, DT_NONE, 0, node->rank, node->shape);
         flow = node_sum_to_shape(tape, flow, input->rank, input->shape);
         if (slopes[k] && input->n < node->n)
             flow = with_shared_errors(tape, flow, cotangent, slopes[k]);

@@ -12,4 +12,8 @@
  */
 size_t shared_error_count(struct tape *tape, struct node *result, struct arena *arena);
 
+/* Do all errors of the result come from rounding sums and products of numbers that differ? Then they are as often up as down. A function of
+ * a library may err to one side, and so does a constant that is rounded, or a sum whose terms repeat. */
+bool errors_are_centred(struct tape *tape, struct node *result, struct arena *arena);
+
 #endif

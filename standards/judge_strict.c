@@ -44,11 +44,14 @@ static double limit_of_rms(const struct row *row, const struct model_findings *f
 }
 
 /* The mean of many errors has its limit, 1.5, say: two constants that are rounded. That of n may be 1 and what chance makes of
- * errors of 1, which is above sqrt(2 x / n) with a probability of at most e^-x. */
+ * errors of 1, which is above sqrt(2 x / n) with a probability of at most e^-x. Roundings of sums and products alone have no mean but
+ * chance's; a little is left to data that are rounded to one side. */
 static double limit_of_bias(const struct row *row, const struct model_findings *findings)
 {
-    double n = errors_that_count(findings);
-    return row_limit(row, LIMIT_MODEL_BIAS) * fmax(1, (1 + sqrt(2 * CHANCE / n)) / 1.5);
+    static const double usual = 1.5, little = 0.3;
+    double n = errors_that_count(findings), chance = sqrt(2 * CHANCE / n);
+    double most = findings->centred ? little + chance : fmax(usual, 1 + chance);
+    return row_limit(row, LIMIT_MODEL_BIAS) * most / usual;
 }
 
 /* The largest of n errors grows with n: as far as the limit is out for one, n normal errors have their limit at
@@ -170,6 +173,22 @@ static bool no_outlier(struct row *row, const struct model_findings *findings)
     return holds;
 }
 
+/* Elements that are made of the same numbers have the same result. */
+static bool equals_hold(struct row *row, const struct unequal_results *unequal)
+{
+    double most = row_limit(row, LIMIT_MODEL_EQUAL);
+    bool holds = unequal->units <= most;
+    if (!unequal->count) return true;
+    row_note(row, "model_equal", unequal->units, most, holds);
+    if (!holds)
+        row_say(row,
+                "Error model: element %zu is %.3g units in the last place away from %.9g, which "
+                "most elements "
+                "are that are made of the same numbers.\n",
+                unequal->index, unequal->units, unequal->usual);
+    return holds;
+}
+
 static bool statistics_hold(struct row *row, const struct model_findings *findings)
 {
     const struct error_summary *statistics = &findings->statistics;
@@ -195,6 +214,7 @@ static bool is_explained(const struct row *row, const struct model_findings *fin
     double n = statistics->independent;
     /* Such a kernel rounds everywhere: a fault in a few elements of a result that is right is none. */
     if ((double)findings->flips < 0.2 * findings->expected_flips) return false;
+    if (findings->unequal.units > row_limit(row, LIMIT_MODEL_EQUAL)) return false;
     return findings->beyond == 0 && findings->largest <= limit_of_largest(row, findings) &&
            findings->lines.quotient <= row_limit(row, LIMIT_MODEL_LINE) &&
            statistics->rms <= limit_of_rms(row, findings) &&
@@ -285,6 +305,7 @@ static bool model_holds(struct row *row, const struct model_findings *findings)
 {
     bool holds = elements_hold(row, findings);
     holds &= statistics_hold(row, findings);
+    holds &= equals_hold(row, &findings->unequal);
     return holds & flips_hold(row, findings);
 }
 

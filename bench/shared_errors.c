@@ -7,10 +7,11 @@
 
 #include "bench/primitives/binary.h"
 
-/* Is some element off by more than one rounding, which is at most sqrt 3 times what is expected of it? */
+/* Is some element off by more than one rounding, which is at most sqrt 3 times what is expected of it? Numbers are rounded once; where their
+ * bound is wider, it is that of a quotient by them. */
 static bool is_off(struct tape *tape, struct node *node)
 {
-    if (!node_is_real(node) || node_is_exact(node)) return false;
+    if (!node_is_real(node) || node_is_exact(node) || node_is_number(node)) return false;
     const double *value = node_values(tape, node);
     if (tape_failed(tape)) return false;
     for (size_t i = 0; i < node->n; i++)
@@ -98,23 +99,37 @@ static bool is_held(const struct node *scalar)
     return (double)(float)x == x;
 }
 
-static bool is_centred(struct tape *tape, struct node *node)
+/* What a step may have in common: nothing, a function's errors, or more than that. */
+enum common { COMMON_NOTHING, COMMON_FUNCTION, COMMON_MORE };
+
+static enum common common_of(struct tape *tape, struct node *node)
 {
-    if (!node_is_real(node) || !node->n) return true;
-    if (node->imaginary) return false;
-    if (node->primitive) return is_plain(node);
-    return node->n == 1 && node->value ? is_held(node) : numbers_differ(tape, node);
+    if (!node_is_real(node) || !node->n) return COMMON_NOTHING;
+    if (node->imaginary) return COMMON_MORE;
+    if (!node->primitive) {
+        bool differ = node->n == 1 && node->value ? is_held(node) : numbers_differ(tape, node);
+        return differ ? COMMON_NOTHING : COMMON_MORE;
+    }
+    if (is_plain(node)) return COMMON_NOTHING;
+    for (int i = 0; i < node->input_count;
+         i++) /* x / 3, say, which may be x times a rounded 1 / 3 */
+        if (node->inputs[i]->n == 1) return COMMON_MORE;
+    return strncmp(node->primitive->name, "a function", 10) ? COMMON_MORE : COMMON_FUNCTION;
 }
 
-bool errors_are_centred(struct tape *tape, struct node *result, struct arena *arena)
+double errors_in_common(struct tape *tape, struct node *result, struct arena *arena)
 {
+    static const double little = 0.3, function = 1;
+    size_t functions = 0;
     bool *marked = arena_allocate_zeroed(arena, tape->node_count + 1, sizeof *marked);
-    if (!marked) return false;
+    if (!marked) return 0;
     marked[result->id] = true;
     for (struct node *node = tape->newest; node; node = node->older) {
         if (!marked[node->id]) continue;
-        if (!is_centred(tape, node)) return false;
+        enum common common = common_of(tape, node);
+        functions += common == COMMON_FUNCTION;
+        if (common == COMMON_MORE || functions > 1) return 0;
         mark_inputs(marked, node);
     }
-    return true;
+    return functions ? function : little;
 }

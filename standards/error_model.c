@@ -424,8 +424,9 @@ static void measure_all(struct model_findings *out, const struct model *model, s
     size_t draws = model->want->kernel_draws;
     *out = (struct model_findings){ .n = model->want->n,
                                     .worst.index = SIZE_MAX,
-                                    .centred = model->want->kernel_centred &&
-                                               model->dtype == model->compute,
+                                    .common = model->dtype == model->compute
+                                                  ? model->want->kernel_common
+                                                  : 0,
                                     .draws = draws ? draws : SIZE_MAX };
     *uncertain_count = 0;
     bool by_blocks = has_blocks(model);

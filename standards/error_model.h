@@ -42,7 +42,7 @@ struct model_findings {
 
     /* Of the elements with a model that is not exact. */
     struct error_summary statistics;
-    bool centred;   /* errors are as often up as down (struct reference) */
+    double common;  /* what the errors may have in common, 0: nothing is known (struct reference) */
     size_t draws;   /* fewest errors that the elements may share; SIZE_MAX where nothing is known */
     double largest; /* of |z| */
     size_t largest_index;

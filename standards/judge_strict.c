@@ -43,14 +43,13 @@ static double limit_of_rms(const struct row *row, const struct model_findings *f
     return n > 0 && n < MANY ? limit * rms_by_chance(n) / rms_by_chance(MANY) : limit;
 }
 
-/* The mean of many errors has its limit, 1.5, say: two constants that are rounded. That of n may be 1 and what chance makes of
- * errors of 1, which is above sqrt(2 x / n) with a probability of at most e^-x. Roundings of sums and products alone have no mean but
- * chance's; a little is left to data that are rounded to one side. */
+/* The mean of many errors has its limit, 1.5, say: two constants that are rounded. That of n may be what the errors have in common,
+ * 1 where nothing is known of that, and what chance makes of errors of 1, which is above sqrt(2 x / n) with a probability of at most e^-x. */
 static double limit_of_bias(const struct row *row, const struct model_findings *findings)
 {
-    static const double usual = 1.5, little = 0.3;
+    static const double usual = 1.5;
     double n = errors_that_count(findings), chance = sqrt(2 * CHANCE / n);
-    double most = findings->centred ? little + chance : fmax(usual, 1 + chance);
+    double most = findings->common > 0 ? findings->common + chance : fmax(usual, 1 + chance);
     return row_limit(row, LIMIT_MODEL_BIAS) * most / usual;
 }
 

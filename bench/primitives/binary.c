@@ -567,9 +567,12 @@ static struct binary_context *binary_open(struct tape *tape, const struct binary
         .single = tape_is_single(tape),
     };
     if (tape_is_model(tape)) {
-        c->kernel = kernel_roundings(tape, f) * tape->unit;
+        bool number = node_is_number(operands[0]) && node_is_number(operands[1]);
+        double rounded_once = tape_is_typical(tape) ? 0.6 : 1;
+        c->kernel = (number ? rounded_once : kernel_roundings(tape, f)) * tape->unit;
         c->tiny = tape->tiny;
-        if (is_gamma_series(f)) c->exponent = tape->unit * (tape_is_typical(tape) ? 1 : 4);
+        if (is_gamma_series(f) && !number)
+            c->exponent = tape->unit * (tape_is_typical(tape) ? 1 : 4);
     }
     return c;
 }

@@ -605,9 +605,12 @@ static struct binary_context *binary_open(struct tape *tape, const struct binary
         .single = tape_is_single(tape),
     };
     if (tape_is_model(tape)) {
-        c->kernel = kernel_roundings(tape, f) * tape->unit;
+        bool number = node_is_number(operands[0]) && node_is_number(operands[1]);
+        double rounded_once = tape_is_typical(tape) ? 0.6 : 1;
+        c->kernel = (number ? rounded_once : kernel_roundings(tape, f)) * tape->unit;
         c->tiny = tape->tiny;
-        if (is_gamma_series(f)) c->exponent = tape->unit * (tape_is_typical(tape) ? 1 : 4);
+        if (is_gamma_series(f) && !number)
+            c->exponent = tape->unit * (tape_is_typical(tape) ? 1 : 4);
     }
     return c;
 }
@@ -689,6 +692,12 @@ struct node *node_binary(struct tape *tape, const struct binary_function *f, str
     model_overflows(tape, node, overflows_by_itself(f, a, b));
     model_stages(tape, node);
     return node_as_steps(tape, node, steps, f->name);
+}
+
+bool node_is_sum_or_product(const struct node *node)
+{
+    char operation = node->primitive == &binary_primitive ? operation_of(node->parameters) : 0;
+    return operation == '+' || operation == '-' || operation == '*';
 }
 
 struct node *node_apply2(struct tape *tape, const char *name, struct node *a, struct node *b)

@@ -18,10 +18,10 @@
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/composed_functions.h"
 #include "bench/primitives/cotangent.h"
-#include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/selection.h"
+#include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
 #include "core/vectorize.h"
@@ -379,7 +379,6 @@ static void selu(struct call *call)
                                        1.0507009873554804934193349852946, 1));
 }
 
-/* log1p(exp(beta x)) / beta, x itself where beta x exceeds the threshold. */
 /* Is some element above the limit? */
 VECTORIZED static bool any_above(const double *x, size_t n, double limit)
 {
@@ -388,6 +387,16 @@ VECTORIZED static bool any_above(const double *x, size_t n, double limit)
     return above > 0;
 }
 
+/* sigmoid(beta x) c for beta = 0. */
+static void level_softplus_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                                    const void *parameters)
+{
+    (void)parameters;
+    gradient_pass(tape, node->inputs[1], cotangent, node_scalar(tape, 0.5));
+}
+
+/* log1p(exp(beta x)) / beta, x itself where beta x exceeds the threshold. For beta = 0 it is infinite, and its gradient, which is
+ * computed without the quotient, is not. */
 static void softplus(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -396,6 +405,7 @@ static void softplus(struct call *call)
     struct node *threshold = threshold_of(call, "threshold", x),
                 *y = node_apply(tape, "softplus", scaled);
     if (factor != 1) y = node_divide(tape, y, node_scalar(tape, factor));
+    if (factor == 0) y = node_stated_gradient(tape, y, 1, &x, level_softplus_backward, NULL);
     /* Most calls have no element in the linear part. */
     const double *value = node_values(tape, x);
     if (factor != 1 || !node_is_exact(x) || tape_failed(tape) ||
@@ -562,7 +572,8 @@ done:
     return holds;
 }
 
-/* The slopes drawn: native ones by us, the device's as its output shows them. NULL: not known. */
+/* The slopes drawn: native ones by us, the device's as its output shows them. At 0 it shows none: the one in the middle, which a
+ * model lets be any. NULL: not known. */
 static struct node *drawn_slopes(struct call *call, struct node *x, double low, double high)
 {
     struct tape *tape = call->tape;
@@ -570,11 +581,16 @@ static struct node *drawn_slopes(struct call *call, struct node *x, double low, 
     struct node *y = got ? node_leaf(tape, got, false) : NULL;
     if (tape_is_reference(tape) && (!y || y->n != x->n || y->integer)) return NULL;
     struct node *slopes = node_new_real(tape, DT_NONE, x->rank, x->shape);
+    struct node *unseen = node_new_real(tape, DT_NONE, x->rank, x->shape);
     const double *from = node_values(tape, x), *to = y ? node_values(tape, y) : NULL;
-    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++)
-        slopes->value[i] = to ? (from[i] == 0 ? low : to[i] / from[i])
-                              : low + (high - low) * random_uniform(call, i);
-    return slopes;
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) {
+        bool shown = to && from[i] != 0;
+        slopes->value[i] = shown ? to[i] / from[i]
+                           : to  ? (low + high) / 2
+                                 : low + (high - low) * random_uniform(call, i);
+        unseen->value[i] = shown ? 0 : (high - low) / 2;
+    }
+    return node_model_error(tape, slopes, unseen, (tape_is_typical(tape) ? 4 : 1) / tape->unit);
 }
 
 static void rrelu(struct call *call)

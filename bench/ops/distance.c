@@ -74,12 +74,44 @@ static void largest_backward(struct tape *tape, struct node *node, struct node *
     gradient_pass(tape, d, cotangent, node_multiply(tape, node_apply(tape, "sign", d), largest));
 }
 
-/* The norm over the last dimension as cdist and pdist differentiate it. */
-static struct node *distance_norm(struct tape *tape, struct node *d, double p)
+struct given_norm {
+    double p;
+    struct node *y;
+};
+
+/* The gradient of a norm by its value y that a call is given: c sign(d) (|d| / y)^(p - 1), 0 where d or y is. */
+static void given_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                           const void *parameters)
 {
+    const struct given_norm *given = parameters;
+    struct node *d = node->inputs[1], *size = node_apply(tape, "abs", d),
+                *zero = node_scalar(tape, 0);
+    struct node *share = node_divide(tape, given->p == 2 ? d : size, given->y);
+    struct node *slope = given->p == 2 ? share : node_apply(tape, "sign", d);
+    if (given->p != 1 && given->p != 2)
+        slope = node_multiply(tape, slope,
+                              node_apply2(tape, "pow", share, node_scalar(tape, given->p - 1)));
+    slope = node_select(tape, node_compare(tape, COMPARE_EQ, given->y, zero), zero, slope);
+    gradient_pass(tape, d, cotangent,
+                  node_select(tape, node_compare(tape, COMPARE_EQ, d, zero), zero, slope));
+}
+
+/* The norm over the last dimension as cdist and pdist differentiate it; their gradients as operators are given the norm as the
+ * argument `saved`. */
+static struct node *distance_norm(struct call *call, struct node *d, const char *saved)
+{
+    struct tape *tape = call->tape;
+    double p = call_real(call, "p");
     uint32_t last = 1u << (d->rank - 1);
     struct node *y = node_vector_norm(tape, d, p, last, true);
     if (p == INFINITY) y = node_stated_gradient(tape, y, 1, &d, largest_backward, NULL);
+    else if (p > 0 && strstr(call->op->name, "_backward")) {
+        struct given_norm *given = tape_allocate(tape, 1, sizeof *given);
+        if (!given) return y;
+        *given = (struct given_norm){ p, node_reshape(tape, call_tensor(call, saved), y->rank,
+                                                      y->shape) };
+        y = node_stated_gradient(tape, y, 1, &d, given_backward, given);
+    }
     return node_reshape(tape, y, d->rank - 1, d->shape);
 }
 
@@ -113,18 +145,19 @@ static struct node *by_product(struct tape *tape, struct node *a, struct node *b
     return node_apply(tape, "sqrt", node_positive_part(tape, squares));
 }
 
-/* All pairs of rows of x1 (..., P, M) and x2 (..., R, M). */
-static void cdist(struct call *call)
+static bool are_lists_of_points(struct call *call, const struct node *a, const struct node *b)
 {
-    struct tape *tape = call->tape;
-    struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
+    return call_require(call,
+                        a->rank >= 2 && b->rank >= 2 && a->rank < TENSOR_MAX_RANK &&
+                            b->rank < TENSOR_MAX_RANK &&
+                            a->shape[a->rank - 1] == b->shape[b->rank - 1],
+                        "cdist takes two lists of points of one dimension");
+}
+
+/* Differences of all pairs of rows of a (..., P, M) and b (..., R, M): (..., P, R, M). */
+static struct node *differences(struct tape *tape, struct node *a, struct node *b)
+{
     int64_t shape[TENSOR_MAX_RANK];
-    if (!call_require(call,
-                      a->rank >= 2 && b->rank >= 2 && a->rank < TENSOR_MAX_RANK &&
-                          b->rank < TENSOR_MAX_RANK &&
-                          a->shape[a->rank - 1] == b->shape[b->rank - 1],
-                      "cdist takes two lists of points of one dimension"))
-        return;
     memcpy(shape, a->shape, sizeof shape);
     shape[a->rank] = a->shape[a->rank - 1];
     shape[a->rank - 1] = 1;
@@ -133,10 +166,16 @@ static void cdist(struct call *call)
     shape[b->rank] = b->shape[b->rank - 1];
     shape[b->rank - 1] = b->shape[b->rank - 2];
     shape[b->rank - 2] = 1;
-    struct node *columns = node_reshape(tape, b, b->rank + 1, shape);
-    double p = call_real(call, "p");
-    struct node *y = distance_norm(tape, node_subtract(tape, rows, columns), p);
-    if (tape_is_model(tape) && p == 2 && is_by_product(call, a, b))
+    return node_subtract(tape, rows, node_reshape(tape, b, b->rank + 1, shape));
+}
+
+static void cdist(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
+    if (!are_lists_of_points(call, a, b)) return;
+    struct node *y = distance_norm(call, differences(tape, a, b), "cdist");
+    if (tape_is_model(tape) && call_real(call, "p") == 2 && is_by_product(call, a, b))
         y = node_model_either(tape, y, by_product(tape, a, b));
     call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
 }
@@ -160,10 +199,10 @@ static void pdist(struct call *call)
     struct node *a = node_gather_rows(tape, x, 2, shape, (size_t)m, first, 0);
     struct node *d =
         node_subtract(tape, a, node_gather_rows(tape, x, 2, shape, (size_t)m, second, 0));
-    call_return_typed(call, distance_norm(tape, d, call_real(call, "p")), x->dtype);
+    call_return_typed(call, distance_norm(call, d, "pdist"), x->dtype);
 }
 
-/* The gradients: of cdist toward its first points, by the distances found. */
+/* The gradients: of cdist toward its first points, by the distances given: those of a product of matrices may be far from the points'. */
 static void cdist_backward(struct call *call)
 {
     call_return_gradients(call, cdist, (const char *const[]){ "x1", NULL });

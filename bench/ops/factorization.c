@@ -155,7 +155,7 @@ static void return_eigen(struct call *call, const char *name, bool upper, bool v
     struct node *a = hermitian(call, call_batch(call, name), upper);
     const double *aim = vectors ? device_matrices(call, 1, a, a->shape[1], a->shape[2], false)
                                 : NULL;
-    struct node *values = node_eigenvalues(call->tape, a, aim, &v);
+    struct node *values = node_eigenvalues(call->tape, a, aim, vectors ? &v : NULL);
     call_return_real_batch(call, values, x);
     if (vectors) call_return_batch(call, v, x);
 }
@@ -173,8 +173,11 @@ static void eigh(struct call *call)
 static void symeig(struct call *call)
 {
     bool vectors = call_bool(call, "eigenvectors");
+    struct node *x = call_tensor(call, "input");
     return_eigen(call, "input", call_bool(call, "upper"), vectors);
-    if (!vectors) call_return_empty(call, call_tensor(call, "input")->dtype);
+    if (vectors || tape_failed(call->tape)) return;
+    if (x->n) call_return_empty(call, x->dtype);
+    else call_return(call, node_constant(call->tape, x->dtype, 0, x->rank, x->shape));
 }
 
 /* Flat output k of the device as complex numbers of a batch of `rank` dimensions; NULL when it is none. */
@@ -300,13 +303,19 @@ static bool is_whole(const int64_t *ranks, const struct node *a)
     return true;
 }
 
-/* The shortest solution for the nearest matrices of those ranks; NULL: of full rank. */
+/* The shortest solution for the nearest matrices of those ranks; NULL: of full rank. PyTorch's gradient is that of P B, P the
+ * pseudo-inverse. */
 static struct node *solution_of_ranks(struct call *call, struct node *a, struct node *b,
                                       const int64_t *ranks)
 {
-    if (is_whole(ranks, a)) return least_squares(call, a, b);
-    return node_matmul(call->tape, pseudo_inverse_of_rank(call->tape, a, ranks, a), false, b,
-                       false);
+    struct tape *tape = call->tape;
+    int64_t k = a->shape[1] < a->shape[2] ? a->shape[1] : a->shape[2];
+    int64_t *full = tape_allocate(tape, (size_t)a->shape[0], sizeof *full);
+    for (int64_t i = 0; full && i < a->shape[0]; i++) full[i] = k;
+    struct node *inverse = pseudo_inverse_of_rank(tape, a, ranks ? ranks : full, a);
+    struct node *product = node_matmul(tape, inverse, false, b, false);
+    if (!is_whole(ranks, a)) return product;
+    return node_straight_through(tape, least_squares(call, a, b), product);
 }
 
 /* Solution, squared residuals, rank, singular values; which of the latter there are depends on LAPACK's driver. */
@@ -336,13 +345,16 @@ void call_least_squares(struct call *call, const char *name)
     const int64_t *ranks = NULL;
     if (by_rank) {
         struct rank_tolerance limit = { rcond < 0 ? least : rcond, 0 };
-        ranks = call_ranks(call, a, limit, estimated ? 4 * (double)(k + 1) : 1);
+        ranks = call_settled_ranks(call, 2, a, rank_tolerances_all(tape, a->shape[0], limit),
+                                   estimated ? 4 * (double)(k + 1) : 1);
         if (!ranks) return;
     }
     bool whole = is_whole(ranks, a);
     struct node *columns = call_matrices(call, b), *y = solution_of_ranks(call, a, columns, ranks);
     if (!whole && rcond > least) { /* PyTorch's gradient is that of the default limit */
-        const int64_t *own = call_ranks(call, a, (struct rank_tolerance){ least, 0 }, 1);
+        const struct rank_tolerance usual = { least, 0 };
+        const int64_t *own =
+            call_ranks(call, a, rank_tolerances_all(tape, a->shape[0], usual));
         y = node_straight_through(tape, y, solution_of_ranks(call, a, columns, own));
     }
     struct node *solution = with_leading_of(tape, y, x);

@@ -32,7 +32,7 @@ static void bincount(struct call *call)
             return;
         if (x->integer[i] >= bins) bins = x->integer[i] + 1;
     }
-    if (weights) {
+    if (weights && x->n) { /* of no elements there are zeros that count */
         enum dtype dtype = weights->dtype == DT_F32 ? DT_F32 : DT_F64;
         struct node *sum =
             node_scatter_add(tape, node_to_real(tape, weights), 1, &bins, x->integer);

@@ -16,6 +16,11 @@ int64_t larger_integer(int64_t a, int64_t b) { return a > b ? a : b; }
 int64_t smaller_integer(int64_t a, int64_t b) { return a < b ? a : b; }
 /* clang-format on */
 
+int64_t truncated_quotient(int64_t a, int64_t b)
+{
+    return b == -1 ? wrapping_negate(a) : b ? a / b : 0;
+}
+
 static bool are_integers(enum dtype dtype, const struct node *a, const struct node *b)
 {
     return a->integer && b->integer && dtype != DT_NONE && dtype_is_integral(dtype);

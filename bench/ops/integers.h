@@ -7,6 +7,8 @@
 typedef int64_t binary_integers(int64_t a, int64_t b);
 
 binary_integers wrapping_add, wrapping_subtract, wrapping_multiply, larger_integer, smaller_integer;
+/* Of a divisor that is not 0; the one quotient that overflows wraps. */
+binary_integers truncated_quotient;
 int64_t wrapping_negate(int64_t a);
 
 /* a + b, a - b and a b (broadcast) in the arithmetic of `dtype`: of two integral nodes with an

@@ -21,6 +21,7 @@
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
+#include "bench/primitives/matrix_model.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/singular_vectors.h"
@@ -90,22 +91,27 @@ static void cholesky_gradient(struct tape *tape, struct node *node, struct node 
 }
 
 /* Imaginary parts of the diagonal are not read. */
-static struct node *complex_cholesky(struct tape *tape, struct node *a)
+static struct node *complex_cholesky(struct tape *tape, struct node *a, bool upper)
 {
-    struct node *whole = node_detach(tape, hermitian_of_triangle(tape, a, false));
+    struct node *whole = node_detach(tape, hermitian_of_triangle(tape, a, upper));
     struct node *l = node_stacked_parts(tape, node_cholesky(tape, whole));
     struct node *given = node_stacked_parts(tape, a);
     return node_of_stacked_parts(tape,
                                  node_stated_gradient(tape, l, 1, &given, cholesky_gradient, NULL));
 }
 
+/* Of one triangle, the upper one where the upper factor is asked for; the gradient has both. */
 static void cholesky(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     struct node *a = call_matrices(call, x);
-    struct node *l = a->imaginary ? complex_cholesky(tape, a) : node_cholesky(tape, a);
-    if (call_bool(call, "upper")) l = adjoint_of(tape, l);
+    if (tape_failed(tape)) return;
+    bool upper = call_bool(call, "upper");
+    if (!call_require(call, a->shape[1] == a->shape[2], "a square matrix is needed")) return;
+    struct node *l = a->imaginary ? complex_cholesky(tape, a, upper)
+                                  : node_cholesky(tape, upper ? node_transpose(tape, a, 1, 2) : a);
+    if (upper) l = adjoint_of(tape, l);
     call_return_typed(call, with_leading_of(tape, l, x), x->dtype);
     if (call->op->detail) call_return_info(call, x, l);
 }
@@ -186,7 +192,9 @@ static void cholesky_solve(struct call *call)
     struct tape *tape = call->tape;
     struct node *factor = call_tensor(call, call->op->detail ? "input" : "input2");
     bool upper = call_bool(call, "upper");
-    struct node *full = node_inverse(tape, factored(tape, call_matrices(call, factor), upper));
+    struct node *batch = call_matrices(call, factor);
+    if (!call_require_real_diagonals(call, batch)) return;
+    struct node *full = node_inverse(tape, factored(tape, batch, upper));
     full = with_leading_of(tape, full, factor);
     call_return_typed(
         call, call->op->detail ? full : compose_matmul(tape, full, call_tensor(call, "input")),
@@ -235,19 +243,46 @@ static void determinant(struct call *call)
     struct node *det = a->imaginary ? node_complex_determinant(tape, a) : node_determinant(tape, a);
     det = node_reshape(tape, det, x->rank - 2, x->shape);
     struct node *size = node_magnitude(tape, det);
-    /* A kernel's determinant may be 0 where ours is not. */
-    struct node *flat = tape_is_model(tape) ? node_flat(tape, det, 1, &det)
-                                                : node_detach(tape, det);
     switch (call->op->detail) {
     case 0: call_return_typed(call, det, x->dtype); break;
     case 1: call_return_typed(call, node_function(tape, "log", det), x->dtype); break;
     default:
         call_return_typed(call,
                           det->imaginary ? node_divide(tape, det, size)
-                                         : node_apply(tape, "sign", flat),
+                                         : node_apply(tape, "sign", det),
                           x->dtype);
         call_return_typed(call, node_apply(tape, "log", size), dtype_component(x->dtype));
     }
+}
+
+struct open_pivots {
+    const size_t *first; /* of each matrix, the first that rounding may have chosen otherwise */
+    size_t n;
+};
+
+static bool is_open_pivot(void *context, size_t i, int64_t pivot)
+{
+    const struct open_pivots *open = context;
+    size_t step = i % open->n;
+    return step >= open->first[i / open->n] && pivot > (int64_t)step && pivot <= (int64_t)open->n;
+}
+
+/* The row exchanges of the real matrices x, the device's where candidates for a pivot differ by less than rounding. */
+static struct node *settled_pivots(struct call *call, struct node *x, struct node *own)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_matrices(call, x);
+    if (tape_failed(tape) || a->imaginary || !own->n) return own;
+    const double *values = node_values(tape, a);
+    size_t batches = (size_t)a->shape[0], n = (size_t)a->shape[1];
+    size_t *first = tape_allocate(tape, batches, sizeof *first);
+    double unit = dtype_ulp(x->dtype, 1) / 2;
+    for (size_t b = 0; b < batches && !tape_failed(tape); b++)
+        first[b] =
+            matrix_model_first_open_pivot(tape, values + b * n * n, n, own->integer + b * n, unit);
+    struct open_pivots open = { first, n };
+    if (tape_failed(tape)) return own;
+    return call_settled_indices(call, call->results.count, own, is_open_pivot, &open);
 }
 
 /* Returns the factors. */
@@ -255,6 +290,7 @@ static struct node *return_lu(struct call *call, struct node *x)
 {
     struct node *pivots, *lu = factors_packed(call, x, &pivots);
     call_return_typed(call, with_leading_of(call->tape, lu, x), x->dtype);
+    pivots = settled_pivots(call, x, pivots);
     call_return(call, node_reshape(call->tape, pivots, x->rank - 1, x->shape));
     return lu;
 }
@@ -437,58 +473,30 @@ static void lu_solve(struct call *call)
 }
 
 /* rcond is rtol's older name. Without either limit, or with an atol of 0 alone, there is PyTorch's own: 1e-15 for pinverse, else the
- * larger extent times the spacing of numbers at 1. */
-static struct rank_tolerance inverse_tolerance(struct call *call, const struct node *x)
+ * larger extent times the spacing of numbers at 1. *x is broadcast with the limits. */
+static const struct rank_tolerance *inverse_tolerances(struct call *call, struct node **x)
 {
     const char *relative = call_is_none(call, "rtol") ? "rcond" : "rtol";
-    struct rank_tolerance out = { 0 };
-    if (!call_is_none(call, "atol")) out.absolute = call_real(call, "atol");
-    if (!call_is_none(call, relative)) out.relative = call_real(call, relative);
-    else if (out.absolute == 0) out.relative = call->op->detail ? 1e-15 : default_rank_tolerance(x);
-    return out;
-}
-
-/* The squared magnitudes of a node, without its gradient. */
-static struct node *squared_magnitudes(struct tape *tape, struct node *x)
-{
-    struct node *re = node_detach(tape, node_real_part(tape, x));
-    struct node *squares = node_multiply(tape, re, re);
-    if (!x->imaginary) return squares;
-    struct node *im = node_detach(tape, node_imaginary_part(tape, x));
-    return node_add(tape, squares, node_multiply(tape, im, im));
-}
-
-/* In a model: the inverse y of a as kernels form it from singular vectors, which are those of a + E with |E| <= p(n) u |a| in the
- * norm (Golub and Van Loan, Matrix Computations, section 5.4.8): y E y is as large as the product of the norms of a row and a
- * column of y. y itself otherwise. */
-static struct node *by_singular_values(struct tape *tape, struct node *y, struct node *a)
-{
-    if (!tape_is_model(tape) || tape_failed(tape)) return y;
-    double roundings = 8 * sqrt((double)(a->shape[1] + a->shape[2]));
-    struct node *squares = squared_magnitudes(tape, y);
-    struct node *rows = node_sum(tape, squares, 1u << 2, true);
-    struct node *columns = node_sum(tape, squares, 1u << 1, true);
-    struct node *whole = node_sum(tape, squared_magnitudes(tape, a), 1u << 1 | 1u << 2, true);
-    struct node *products =
-        node_multiply(tape, node_matmul(tape, rows, false, columns, false), whole);
-    struct node *size = node_apply(tape, "sqrt", products);
-    if (!y->imaginary) return node_model_error(tape, y, size, roundings);
-    return node_complex(tape, node_model_error(tape, node_real_part(tape, y), size, roundings),
-                        node_model_error(tape, node_imaginary_part(tape, y), size, roundings));
+    if (!call_require(call, (*x)->rank >= 2, "a matrix is needed")) return NULL;
+    double usual = call->op->detail ? 1e-15 : default_rank_tolerance(*x);
+    return call_rank_tolerances(call, x, relative, "atol", usual);
 }
 
 static void pseudo_inverse(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *given = call_matrices(call, x), *a = given;
+    struct node *x = call_tensor(call, "input");
+    const struct rank_tolerance *tolerances = inverse_tolerances(call, &x);
+    if (tape_failed(tape)) return;
+    struct node *given = call_matrices(call, x), *a = given;
     if (call_bool(call, "hermitian")) { /* only the lower triangle is read */
         if (!call_require(call, a->shape[1] == a->shape[2], "a square matrix is needed")) return;
         a = node_detach(tape, hermitian_of_triangle(tape, a, false));
     }
     if (tape_failed(tape)) return;
-    const int64_t *ranks = call_ranks(call, a, inverse_tolerance(call, x), 1);
+    const int64_t *ranks = call_ranks(call, a, tolerances);
     struct node *y = pseudo_inverse_of_rank(tape, a, ranks, given);
-    call_return_typed(call, with_leading_of(tape, by_singular_values(tape, y, a), x), x->dtype);
+    call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
 }
 
 static struct node *singular_values(struct call *call, struct node *x)
@@ -516,20 +524,17 @@ static void nuclear_norm(struct call *call)
     call_return_typed(call, y, dtype_component(x->dtype));
 }
 
-static struct rank_tolerance rank_tolerance_of(struct call *call, const struct node *x)
+/* An older tol is absolute. *x is broadcast with the limits. */
+static const struct rank_tolerance *rank_tolerances(struct call *call, struct node **x)
 {
-    const char *absolute = call_is_none(call, "tol") ? "atol" : "tol";
-    struct rank_tolerance out = { 0 };
-    if (!call_is_none(call, "rtol")) out.relative = call_real(call, "rtol");
-    if (!call_is_none(call, absolute)) out.absolute = call_real(call, absolute);
-    if (call_is_none(call, "rtol") && out.absolute == 0 && call_is_none(call, "tol"))
-        out.relative = default_rank_tolerance(x);
-    return out;
+    if (!call_require(call, (*x)->rank >= 2, "a matrix is needed")) return NULL;
+    if (!call_is_none(call, "tol")) return call_rank_tolerances(call, x, "rtol", "tol", 0);
+    return call_rank_tolerances(call, x, "rtol", "atol", default_rank_tolerance(*x));
 }
 
 struct open_ranks {
     const struct node *values;
-    struct rank_tolerance tolerance;
+    const struct rank_tolerance *tolerances; /* of each matrix */
     double margin;
 };
 
@@ -538,8 +543,8 @@ static bool is_open_rank(void *context, size_t i, int64_t rank)
     const struct open_ranks *open = context;
     const size_t k = (size_t)open->values->shape[open->values->rank - 1];
     const double *values = open->values->value + i * k;
-    return rank >= count_above(values, k, open->tolerance, open->margin) &&
-           rank <= count_above(values, k, open->tolerance, -open->margin);
+    return rank >= count_above(values, k, open->tolerances[i], open->margin) &&
+           rank <= count_above(values, k, open->tolerances[i], -open->margin);
 }
 
 /* Number of singular values above the tolerance. A kernel knows them to max(m, n) roundings of the largest (backward
@@ -547,15 +552,18 @@ static bool is_open_rank(void *context, size_t i, int64_t rank)
 static void matrix_rank(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x);
+    struct node *x = call_tensor(call, "input");
+    const struct rank_tolerance *tolerances = rank_tolerances(call, &x);
+    if (tape_failed(tape)) return;
+    struct node *a = call_matrices(call, x);
     if (call_bool(call, "hermitian")) a = hermitian_of_triangle(tape, a, false);
     struct node *s = with_leading_of(tape, node_singular_values(tape, a), x);
     if (tape_failed(tape)) return;
-    struct open_ranks open = { s, rank_tolerance_of(call, x), default_rank_tolerance(x) / 2 };
+    struct open_ranks open = { s, tolerances, default_rank_tolerance(x) / 2 };
     const size_t k = (size_t)s->shape[s->rank - 1];
     struct node *rank = node_new_integer(tape, DT_I64, s->rank - 1, s->shape);
     for (size_t b = 0; !tape_failed(tape) && b < rank->n; b++)
-        rank->integer[b] = k ? count_above(s->value + b * k, k, open.tolerance, 0) : 0;
+        rank->integer[b] = k ? count_above(s->value + b * k, k, tolerances[b], 0) : 0;
     if (tape_failed(tape)) return;
     call_return(call, k ? call_settled_indices(call, 0, rank, is_open_rank, &open) : rank);
 }

@@ -341,10 +341,35 @@ static void gaussian_nll_loss(struct call *call)
 
 /* ---- margins ---------------------------------------------------------------------------------------------- */
 
-/* x for target 1, max(0, margin - x) for target -1 (both for any other). */
+/* The same in the dtype of an integral x: PyTorch makes the margin one of its numbers. */
+static void hinge_embedding_loss_of_integers(struct call *call, struct node *x, struct node *target)
+{
+    struct tape *tape = call->tape;
+    struct node *margin = node_to_integer(tape, number(call, "margin"), x->dtype);
+    struct node *zero = node_integer_constant(tape, x->dtype, 0, 0, NULL);
+    struct node *hinge = clamp_integers(
+        tape, x->dtype, node_integer_binary(tape, x->dtype, wrapping_subtract, margin, x), zero,
+        NULL);
+    struct node *is_far = node_compare(tape, COMPARE_NE, target, node_scalar(tape, 1)),
+                *is_near = node_compare(tape, COMPARE_NE, target, node_scalar(tape, -1));
+    struct node *loss = node_integer_binary(tape, x->dtype, wrapping_add,
+                                            node_select(tape, is_far, hinge, zero),
+                                            node_select(tape, is_near, x, zero));
+    enum loss_reduction reduction = loss_reduction(call);
+    if (call_require(call, reduction != LOSS_MEAN, "the mean of integers needs a dtype"))
+        call_return_typed(call, loss_reduced(call, loss),
+                          reduction == LOSS_SUM ? DT_I64 : x->dtype);
+}
+
+/* x for target 1, max(0, margin - x) for target -1 (both for any other), in the dtype of x. */
 static void hinge_embedding_loss(struct call *call)
 {
     struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    if (x->integer) {
+        hinge_embedding_loss_of_integers(call, x, call_tensor(call, "target"));
+        return;
+    }
     struct pair pair = pair_of(call, "input", "target");
     struct node *zero = node_scalar(tape, 0), *one = node_scalar(tape, 1),
                 *less = node_scalar(tape, -1);
@@ -354,7 +379,7 @@ static void hinge_embedding_loss(struct call *call)
     struct node *far = node_select(tape, node_compare(tape, COMPARE_NE, pair.t, one), hinge, zero);
     struct node *near =
         node_select(tape, node_compare(tape, COMPARE_NE, pair.t, less), pair.x, zero);
-    call_return_typed(call, loss_reduced(call, node_add(tape, far, near)), pair.dtype);
+    call_return_typed(call, loss_reduced(call, node_add(tape, far, near)), x->dtype);
 }
 
 /* max(0, margin - t (x1 - x2)) */

@@ -46,6 +46,7 @@ static void add_combined(struct call *call)
         call_return(call, node_integer_binary(tape, dtype, wrapping_add, x, y));
         return;
     }
+    a = operand_repeated(tape, a, x);
     struct node *y = divides ? node_divide(tape, a, b) : node_multiply(tape, a, b);
     if (call_real(call, "value") != 1) y = node_multiply(tape, y, value);
     y = node_add(tape, x, y);

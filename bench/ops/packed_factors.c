@@ -370,7 +370,8 @@ static void ldl_solve(struct call *call)
     bool hermitian = call_bool(call, "hermitian");
     struct pivoting p;
     if (!call_require(call, packed->shape[1] == packed->shape[2], "a square matrix is needed") ||
-        !open_pivoting(tape, &p, packed))
+        !open_pivoting(tape, &p, packed) ||
+        (hermitian && !call_require_real_diagonals(call, packed)))
         return;
     if (!call_require(
             call, given->integer && given->n == p.batches * p.n && take_pivots(&p, given->integer),

@@ -47,7 +47,8 @@ struct node *node_model_choice(struct tape *tape, struct node *y, struct node *a
 struct node *node_model_line_error(struct tape *tape, struct node *y, struct node *partner,
                                    int64_t length, double roundings);
 
-/* In a model: x, to which the cotangent comes back as from node_model_line_error. x itself otherwise. */
+/* In a model: x, real or complex, to which the cotangent comes back as from node_model_line_error, of complex x with its other part as the
+ * partner. x itself otherwise. */
 struct node *node_model_line_slope(struct tape *tape, struct node *x, int64_t length,
                                    double roundings);
 

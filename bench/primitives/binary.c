@@ -655,6 +655,15 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
     return tape_failed(tape) ? tape_failure(tape) : node;
 }
 
+/* Does a result beyond the largest number overflow in any kernel? Products and quotients do in any order of their factors: what
+ * comes before the last one is not 0 where the result overflows, and of its sign. Sums may be infinite less infinite before. */
+static bool overflows_by_itself(const struct binary_function *f, const struct node *a,
+                                const struct node *b)
+{
+    char operation = operation_of(f);
+    return operation == '*' || operation == '/' || (node_is_exact(a) && node_is_exact(b));
+}
+
 /* The values of the composition, with the gradient of f. */
 static struct node *compose(struct tape *tape, const struct binary_function *f, struct node *steps,
                             struct node *a, struct node *b)
@@ -672,7 +681,7 @@ struct node *node_binary(struct tape *tape, const struct binary_function *f, str
     struct node *steps = composes(tape) ? composed_function2(tape, f->name, a, b) : NULL;
     if (steps && composes_values(tape)) return compose(tape, f, steps, a, b);
     struct node *node = evaluate_binary(tape, f, a, b);
-    model_overflows(tape, node);
+    model_overflows(tape, node, overflows_by_itself(f, a, b));
     model_stages(tape, node);
     return node_as_steps(tape, node, steps, f->name);
 }

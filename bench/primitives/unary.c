@@ -207,6 +207,8 @@ static double unary_bound(const struct unary_context *c, double x, double e, dou
     if (e > 0) {
         double carried = c->f->slope ? c->f->slope(x, e) * e : INFINITY;
         if (c->is_root && !(carried <= sqrt(e))) carried = sqrt(e); /* |sqrt a - sqrt b| at most */
+        /* A step has no rounding of its own, and what reads a model's bound takes one off. */
+        if (carried > 0 && !c->f->derivative) carried += c->tape->unit * fabs(y);
         bound = typical ? hypot(bound, carried) : (bound + carried) * (1 + 0x1p-40);
     }
     return tidy_bound(bound, y);
@@ -307,7 +309,7 @@ struct node *node_unary(struct tape *tape, const struct unary_function *f, struc
     struct node *composed = composes_values(tape) ? compose(tape, f, x) : NULL;
     if (composed) return composed;
     struct node *node = evaluate_unary(tape, f, x);
-    model_overflows(tape, node);
+    model_overflows(tape, node, node_is_exact(x));
     if (composes(tape) && !tape_failed(tape)) return with_compositions(tape, f, node);
     model_stages(tape, node);
     return node;

@@ -233,6 +233,7 @@ static struct node *sharing(struct tape *tape, const struct primitive *primitive
     node->input_count = input_count;
     node->state = NULL;
     node->staged = node->composite = false; /* the step was another node's */
+    node->of_result = NULL;
     node->cotangent = NULL;
     if (node->value) node->deferral = NULL;
     record(tape, node);

@@ -175,6 +175,13 @@ static const struct {
     { "Torch.sinh(c64(2)[1e4 0 1 0])", -1, 0x3 },
     /* Exponents that a long line of logarithms rounds. */
     { "Torch.logcumsumexp(f32(4)[60000 0.5 -60000 59990], 0)", 0, 0 },
+    /* What overflows as a result has the infinity of its sign; what is made of it may be anything, and so may sums. */
+    { "Torch.div(f32(3)[1 -2 1e38], f32(3)[-1e-40 1e-40 -0.1])", -1, 0 },
+    { "Torch.mul(f32(2)[1e30 1], f32(2)[-1e30 2])", -1, 0 },
+    { "Torch.exp(f32(2)[100 1])", -1, 0 },
+    { "Torch.add(f32(2)[3e38 1], f32(2)[3e38 2])", -1, 0 },
+    { "Torch.addcdiv(f32(2)[1 1], f32(2)[1 1], f32(2)[-1e-40 2])", -1, 0x1 },
+    { "Torch.addcmul(f32(2)[-3e38 1], f32(2)[3e30 1], f32(2)[3e30 1])", -1, 0x1 },
 };
 
 /* The output of a call or, with `of` >= 0, the gradient of that argument, with the model. */
@@ -283,6 +290,18 @@ static const struct {
     /* Other factors of 6 points leave a rounding where these cancel to 0. */
     { "Torch.fft.fft(f32(6)[1 2 3 3 2 1])", -1, 0xc0, 2e-6, 1e-4 },
     { "Torch.fft.fft(f32(6)[1 2 3 3 2 1])", 0, 0x3f, 1e-7, 1e-4 },
+    /* Updates of a mean and of squared deviations have the errors of all means so far. */
+    { "Torch.var(f32(4)[1000 1000.5 1001 999.5])", -1, 0x1, 2e-4, 2e-2 },
+    { "Functional.batch_norm(f32(4,1)[1000 1000.5 1001 999.5], None, None, None, None, True)", -1,
+      0xf, 2e-4, 2e-2 },
+    /* q and the rank are rounded, and what is left of 3.6 with them. */
+    { "Torch.nanquantile(f32(7)[3 1 4 1.5 9 2 6], 0.6)", 0, 0x5, 1.5e-8, 1e-7 },
+    /* A product by what a kernel knows to be 1 is x, by what it does not exp(log x); a gradient c y / x of one number is c. */
+    { "Torch.float_power(c128(1)[0.25 4], bool()[1])", -1, 0x3, 1e-15, 1e-14 },
+    { "Torch.pow(c128(1)[0.25 4], 1)", -1, 0, 0, 0 },
+    { "Torch.prod(c64(1)[0.5 0.25])", 0, 0x3, 1e-7, 1e-5 },
+    /* A cotangent is multiplied before it is summed over what was broadcast. */
+    { "Torch.add(f64(2,1)[1 1], f64(1)[1], alpha=0.3)", 1, 0x1, 5e-17, 1e-15 },
     /* |a|^2 + |b|^2 - 2 a b cancels, and may be infinite less infinite. */
     { "Aten._euclidean_dist(f32(1,2)[1000 1], f32(1,2)[1000 1.5])", -1, 0x1, 0.05, 0 },
     { "Torch.cdist(f32(1,2)[1000 1], f32(1,2)[1000 1.5])", -1, 0, 0, 1e-6 },

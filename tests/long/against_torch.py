@@ -271,6 +271,7 @@ KINDS_OF_TORCH = ("Functional", "Tensor", "Torch", "Aten", "VF")
 # What is tried of every name, in this order, before chance decides: each kind of data in float32, then each dtype.
 LEADS = KINDS + [torch.complex64, torch.complex128] + INTS + [torch.float16, torch.bfloat16]
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal", "greater", "greater_equal"}
+CASTS = {"byte", "char", "int", "long", "short", "to", "_to_copy", "type", "type_as"}  # to integers
 OF_KEYWORDS = [to_keywords, to_positional, drop_option, add_option]  # operators have none
 
 
@@ -309,20 +310,33 @@ def is_ill_posed(call, source):
             return True
         if base.startswith("bitwise_") and any(type(a) is bool for a in args):  # becomes an int
             return True
+        if base == "to" and any(type(a) is float for a in args):  # a number for a dtype becomes a tensor of it
+            return True
+        if base in ("smooth_l1_loss_backward", "huber_loss_backward") and arguments.get("beta", arguments.get("delta", 1)) < 0:
+            return True  # the forward call refuses it
+        if base == "affine_grid_generator" and not args[0].is_floating_point():  # as Functional.affine_grid has it
+            return True
+    if base in ("_cdist_backward", "_pdist_backward") and arguments.get("p") != named(source).get("p"):  # other distances
+        return True
     if "_backward" in base:  # what the forward call saved belongs to the rest, and integers have no gradient
         inside, outside = list(tensors(args)), list(tensors(source.args))
         dtypes = {t.dtype for t in inside if is_inexact(t)}
         return inexact(call) != inexact(source) or len(dtypes) > 1 or is_other(inside[1:], outside[1:]) or (
             inside[:1] and inside[0].shape != outside[0].shape)
-    if base == "_fft_c2r" and len(args) == 4 and args[1]:  # reads beyond a spectrum that is too short
-        return args[0].shape[args[1][-1]] != args[3] // 2 + 1
+    if base == "_fft_c2r" and arguments.get("dim"):  # reads beyond a spectrum that is too short
+        return args[0].shape[arguments["dim"][-1]] != arguments["last_dim_size"] // 2 + 1
     if base in ("lu_unpack", "lu_solve") and len(args) > 1:  # pivots of another matrix
         lu, pivots = (args[0], args[1]) if base == "lu_unpack" else (args[1], args[2]) if len(args) > 2 else (None, None)
         return lu is None or lu.dim() < 2 or pivots.shape[-1:] != (min(lu.shape[-2:]),)
     if base == "histogram" and len(args) > 1 and isinstance(args[1], torch.Tensor):  # edges out of order
         return bool((args[1].diff() < 0).any())
+    if base in CASTS and any(bool((t.abs() >= 2.0 ** 31).any()) for t in tensors(args) if is_inexact(t)):  # undefined in C++
+        return True
     if base in ("sym_size", "sym_stride") and len(args) > 1:  # dimensions that are not looked at
-        return not -args[0].dim() <= args[1] < args[0].dim()
+        return not 0 <= args[1] < args[0].dim()
+    if base == "norm" and not args[0].numel():  # of a negative order, whose identity is no number; linalg refuses it
+        order = arguments.get("p", 2)
+        return type(order) in (int, float) and order < 0
     if "shift" in base:  # undefined in C++
         return any(int(n.min() if isinstance(n, torch.Tensor) else n) < 0 or int(n.max() if isinstance(n, torch.Tensor) else n) > 7
                    for n in args[1:] + list(call.kwargs.values()) if not isinstance(n, torch.Tensor) or n.numel())

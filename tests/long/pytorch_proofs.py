@@ -3,6 +3,7 @@
 Each proof compares PyTorch with itself (values with gradients, one call with the sum that it stands for) or with mpmath. A
 proof that fails is printed: that version has no such defect. Exits 1 then.
 """
+import math
 import sys
 
 import mpmath
@@ -131,8 +132,49 @@ def special_values():
             torch.full((8,), 1e20 + 0j, dtype=torch.complex64).abs().isinf().all())
 
 
-PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, sums_of_ones, small_products,
-          native_layer_norm, matrix_exp, special_values]
+def pow_of_integers():
+    base, exponent = torch.tensor([3]), torch.tensor([2.5], dtype=f64)
+    wanted = 3.0 ** 2.5 * float(mpmath.log(3))
+    return abs(gradient(lambda e: torch.pow(base, e), exponent).item() - wanted) > 1e-9
+
+
+def pixel_unshuffle():
+    return tuple(torch.pixel_unshuffle(torch.empty(1, 1, 0, 6), 3).shape) != (1, 9, 0, 2)
+
+
+def max_pool3d_backward():
+    c, x = torch.ones(2, 1, 1, 2, dtype=f64), torch.zeros(2, 1, 1, 2, dtype=f64)
+    indices = torch.tensor([0, 1]).reshape(1, 1, 1, 2).expand(2, 1, 1, 2).transpose(0, -1).contiguous().transpose(0, -1)
+
+    def adaptive(i):
+        return torch.ops.aten.adaptive_max_pool3d_backward(c, x, i)
+
+    def windows(i):
+        return torch.ops.aten.max_pool3d_with_indices_backward(c, x, [1] * 3, [1] * 3, [0] * 3, [1] * 3, False, i)
+    return all(not torch.equal(of(indices), of(indices.contiguous())) for of in (adaptive, windows))
+
+
+def lgamma():
+    x = torch.tensor([-2.999], dtype=f64)
+    wanted = float(mpmath.digamma(mpmath.mpf(x.item())))
+    return abs(gradient(torch.lgamma, x).item() / wanted - 1) > 1e-14
+
+
+def matrix_exp_of_degree_8():
+    a = 0.01 * torch.tensor([[1, 2], [-2, 1]], dtype=f64)  # exp(0.01) times a rotation by 0.02
+    want = math.exp(0.01) * torch.tensor([[math.cos(0.02), math.sin(0.02)], [-math.sin(0.02), math.cos(0.02)]], dtype=f64)
+    return (torch.linalg.matrix_exp(a) - want).abs().max().item() > 1e-13
+
+
+def lstsq():
+    a = torch.tensor([[1.0, 1, 2], [1, 1, 1], [0, 0, 1]], dtype=f64)  # of rank 2
+    ranks = [torch.linalg.lstsq(x, x[..., :1], driver="gelsy").rank for x in (a, a.clone(), torch.stack([a, a]))]
+    return torch.cat([r.flatten() for r in ranks]).tolist() != [2, 2, 2, 2]
+
+
+PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, pow_of_integers,
+          pixel_unshuffle, max_pool3d_backward, lgamma, sums_of_ones, small_products,
+          native_layer_norm, matrix_exp, special_values, matrix_exp_of_degree_8, lstsq]
 failed = [proof.__name__ for proof in PROOFS if not proof()]
 print(f"{len(PROOFS) - len(failed)} of {len(PROOFS)} defects shown", *failed)
 sys.exit(bool(failed))

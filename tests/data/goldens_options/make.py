@@ -405,4 +405,18 @@ g.add("Torch.histogramdd", column(0.1, 0.2, 0.6, 0.7, 1, 1).reshape(3, 2), [2, 2
 g.add("Torch.histogramdd", column(0.1, 0.2, 0.6, 0.7, 1, 1).reshape(3, 2), [2, 2], range=[0.0, 1.0, 0.0, 1.0], grad=False)
 g.add("Torch.histogramdd", column(0.1, 0.2, 0.6, 0.7, 1, 1).reshape(3, 2), [2, 3], weight=column(1, 2, 4), density=True, grad=False)
 g.add("Torch.histogramdd", column(0.1, 0.2, 0.6, 0.7, 1, 1).reshape(3, 2), [column(0, 0.5, 1), column(0, 0.7, 1)], grad=False)
+
+# ---- what random calls found ---------------------------------------------------------------------------------------------------
+g.add("Torch.bincount", torch.zeros(0, dtype=u8), torch.zeros(0), minlength=3, grad=False)
+g.add("Functional.local_response_norm", g.integers(2, 5, 3, low=-9, high=9), 3, 0.5, 0.75, 2.0, grad=False)
+g.add("Functional.local_response_norm", g.integers(2, 4, 3, 3, low=0, high=9), 2, grad=False)
+g.add("Functional.softplus", g.normal(5), 0, 20)
+g.add("Functional.softplus", g.normal(5), 0, -1)
+for t in (i8, u8, i64):
+    signs = torch.tensor([1, -1, 1, -1, 0])
+    numbers = torch.tensor([1, 120, 7, 0, 100], dtype=t)
+    for reduction in ("none", "sum"):
+        g.add("Functional.hinge_embedding_loss", numbers, signs, 2.75, reduction=reduction, grad=False)
+g.add("Functional.hinge_embedding_loss", g.normal(4), column(1, -1, 0, -1, dtype=f64), reduction="none")
+g.add("Torch.float_power", g.normal(3, dtype=c128), torch.tensor(True))
 g.save()

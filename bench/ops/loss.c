@@ -231,8 +231,8 @@ static struct node *logits_loss_by_steps(struct tape *tape, struct node *loss, s
     struct node *log = node_apply(tape, "log", sum), *y = node_multiply(tape, one_less(tape, t), x);
     if (positive) {
         struct node *weight = node_multiply(tape, node_offset(tape, positive, -1), t);
-        y = node_add(tape, y, node_multiply(tape, node_offset(tape, weight, 1),
-                                            node_add(tape, log, most)));
+        y = node_add(tape, y,
+                     node_multiply(tape, node_offset(tape, weight, 1), node_add(tape, log, most)));
     } else y = node_add(tape, node_add(tape, y, most), log);
     loss = node_as_steps(tape, loss, y, "binary_cross_entropy_with_logits");
     if (positive && positive->tracked) return loss;

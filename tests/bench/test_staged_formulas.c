@@ -48,8 +48,7 @@ KERNEL(gelu_slope, double t = tanh_of_cubic(X), left = b(0.5 * b(1 + t)), rest =
        double inner = b(b(1 + b(b(X * X) * b(3 * 0.044715))) * b(0.79788456080286536));
        return C * b(left + b(b(b(X * 0.5) * rest) * inner));)
 KERNEL(erf_slope, return b(b(exp(-b(X * X))) * b(M_2_SQRTPI)) * C;)
-KERNEL(silu_slope, double s = b(1 / b(1 + b(exp(-X))));
-       return b(C * s) * b(1 + b(X * b(1 - s)));)
+KERNEL(silu_slope, double s = b(1 / b(1 + b(exp(-X)))); return b(C * s) * b(1 + b(X * b(1 - s)));)
 KERNEL(sinc_slope, double angle = b(X * b(M_PI)), below = b(b(X * X) * b(M_PI));
        double above = b(b(angle * b(cos(angle))) - b(sin(angle)));
        return below == 0 ? 0 : C * b(above / below);)
@@ -128,8 +127,7 @@ static struct reference *open_formula(int k)
     struct numbers numbers = { 11 };
     size_t count;
     arena_reset(&arena);
-    const char *wrong =
-        sample_parse(&sample, arena_copy_string(&arena, formulas[k].call), &arena);
+    const char *wrong = sample_parse(&sample, arena_copy_string(&arena, formulas[k].call), &arena);
     ck_assert_msg(!wrong, "%s: %s", formulas[k].call, wrong);
     ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
     ck_assert_int_eq(bench_model(bench).code, 0);
@@ -150,8 +148,8 @@ static struct staged_fit fit_of(struct reference *r, const double *got)
     struct value value = tensor_value(&arena, DT_BF16, false, r->rank, r->shape, got, r->n);
     struct staged_fit fit;
     bool can;
-    ck_assert_int_eq(
-        staged_fit_find(&fit, &can, &arena, r, value.tensor.tensor, 1).code, STATUS_OK);
+    ck_assert_int_eq(staged_fit_find(&fit, &can, &arena, r, value.tensor.tensor, 1).code,
+                     STATUS_OK);
     ck_assert(can);
     return fit;
 }

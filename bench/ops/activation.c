@@ -503,7 +503,7 @@ static void log_sigmoid_forward(struct call *call)
     int64_t none = 0;
     call_return(call, node_apply(tape, "logsigmoid", x));
     call->device_answer.consulted = true;
-    if (kept && !tensor_elements(kept))
+    if (x->n && kept && !tensor_elements(kept))
         call_return(call, node_constant(tape, x->dtype, 0, 1, &none));
     else call_return(call, node_apply(tape, "exp", node_negate(tape, node_apply(tape, "abs", x))));
 }

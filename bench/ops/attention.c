@@ -104,8 +104,8 @@ static void scaled_dot_product_attention(struct call *call)
     if (!call_require(call, q->rank >= 2 && k->rank >= 2 && v->rank >= 2,
                       "attention needs at least two dimensions"))
         return;
-    if (call_bool(call, "enable_gqa") && q->rank > 2 && k->rank > 2 && v->rank > 2 &&
-        k->shape[k->rank - 3]) {
+    if (!call->op->detail && call_bool(call, "enable_gqa") && q->rank > 2 && k->rank > 2 &&
+        v->rank > 2 && k->shape[k->rank - 3]) {
         /* Each key and value head serves a group of query heads. */
         int64_t repeat = q->shape[q->rank - 3] / k->shape[k->rank - 3];
         struct node **heads[2] = { &k, &v };

@@ -83,6 +83,14 @@ void call_return_real_batch(struct call *call, struct node *values, const struct
                       dtype_component(like->dtype));
 }
 
+/* The first columns of the identity of order m for each matrix of a batch. */
+static struct node *identities(struct tape *tape, const struct node *like, int64_t m,
+                               int64_t columns)
+{
+    int64_t shape[3] = { like->shape[0], m, columns };
+    return node_broadcast(tape, ones_on_diagonal(tape, m, columns), 3, shape);
+}
+
 /* ---- QR ------------------------------------------------------------------------------------------ */
 
 /* Q and R of a batch; `complete`: a square Q. The device's Q and R are its flat outputs 0 and 1. Columns beyond
@@ -94,8 +102,10 @@ static struct node *orthogonal_factors(struct call *call, struct node *a, bool c
     *r = a;
     if (tape_failed(tape)) return a;
     int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n, columns = complete ? m : k;
-    if (!call_require(call, k > 0, "the factors of an empty matrix are not in the catalogue"))
-        return a;
+    if (!k) { /* LAPACK's Q for a matrix without elements is the identity */
+        *r = node_constant(tape, a->dtype, 0, 3, (int64_t[]){ a->shape[0], columns, n });
+        return identities(tape, a, m, columns);
+    }
     struct qr_aim aim = { 0 };
     if (settles) {
         aim.q = device_matrices(call, 0, a, m, columns, false);
@@ -221,15 +231,18 @@ static void return_singular(struct call *call, const char *name, bool full, bool
     struct node *x = call_tensor(call, name), *a = call_batch(call, name);
     if (tape_failed(tape)) return;
     int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
-    if (!call_require(call, k > 0,
-                      "the singular vectors of an empty matrix are not in the catalogue"))
-        return;
-    struct singular_vectors vectors = {
-        .full = full,
-        .aim_u = device_matrices(call, values_first, a, m, full ? m : k, false),
-        .aim_v = device_matrices(call, 2, a, n, full ? n : k, adjoint),
-    };
-    struct node *values = node_singular(tape, a, &vectors);
+    struct singular_vectors vectors = { .full = full };
+    struct node *values;
+    if (k) {
+        vectors.aim_u = device_matrices(call, values_first, a, m, full ? m : k, false);
+        vectors.aim_v = device_matrices(call, 2, a, n, full ? n : k, adjoint);
+        values = node_singular(tape, a, &vectors);
+    } else { /* of no elements: LAPACK's vectors are those of the identity */
+        values =
+            node_constant(tape, dtype_component(a->dtype), 0, 2, (int64_t[]){ a->shape[0], 0 });
+        vectors.u = identities(tape, a, m, full ? m : 0);
+        vectors.v = identities(tape, a, n, full ? n : 0);
+    }
     if (values_first) call_return_real_batch(call, values, x);
     call_return_batch(call, vectors.u, x);
     if (!values_first) call_return_real_batch(call, values, x);

@@ -19,6 +19,7 @@
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/cotangent.h"
+#include "bench/primitives/gather.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
 #include "bench/primitives/matrix_model.h"
@@ -31,10 +32,59 @@
 #include "bench/tape/broadcast.h"
 #include "bench/tape/promotion.h"
 
+static struct node *square_factors(struct tape *tape, struct node *a, struct node **pivots)
+{
+    return a->imaginary ? node_complex_lu(tape, a, pivots) : node_lu(tape, a, pivots);
+}
+
+/* a (batch, m, n) at the upper left of a square whose other diagonal elements are ones. */
+static struct node *squared(struct tape *tape, struct node *a)
+{
+    bool wide = a->shape[1] < a->shape[2];
+    int64_t rows = a->shape[1], columns = a->shape[2], more = llabs(rows - columns);
+    int64_t shape[3] = { a->shape[0], wide ? more : rows, wide ? columns : more };
+    struct node *rest = node_constant(tape, a->dtype, 0, 3, shape);
+    for (int64_t i = 0; !tape_failed(tape) && i < shape[0] * more; i++) {
+        int64_t row = wide ? i % more : columns + i % more, column = wide ? rows + row : i % more;
+        rest->value[(i / more * shape[1] + row) * shape[2] + column] = 1;
+    }
+    return node_concatenate(tape, (struct node *[]){ a, rest }, 2, wide ? 1 : 2);
+}
+
+/* The rows of a exchanged as pivots (batch, n), counted from 1, say. */
+static struct node *exchanged_rows(struct tape *tape, struct node *a, const struct node *pivots)
+{
+    int64_t m = a->shape[1], n = a->shape[2], swaps = pivots->shape[1];
+    int64_t *map = tape_allocate(tape, a->n, sizeof *map);
+    int64_t *row = tape_allocate(tape, (size_t)m, sizeof *row);
+    if (tape_failed(tape)) return a;
+    for (int64_t b = 0; b < a->shape[0]; b++) {
+        for (int64_t i = 0; i < m; i++) row[i] = i;
+        for (int64_t k = 0; k < swaps; k++) {
+            int64_t other = pivots->integer[b * swaps + k] - 1, t = row[k];
+            row[k] = row[other];
+            row[other] = t;
+        }
+        for (int64_t i = 0; i < m * n; i++) map[b * m * n + i] = (b * m + row[i / n]) * n + i % n;
+    }
+    return node_gather(tape, a, 3, a->shape, map, 0);
+}
+
+/* L and U packed as LAPACK does, and the exchanges of rows, (batch, min(m, n)). A matrix that is not square is part of one that is: more rows
+ * of the identity below a wide one are never pivots. Beside a tall one more columns would be exchanged with its rows, so the exchanges are
+ * made first; those of the rows behind are the identity's, and change nothing. */
 static struct node *factors_packed(struct call *call, struct node *x, struct node **pivots)
 {
-    struct node *a = call_matrices(call, x);
-    return a->imaginary ? node_complex_lu(call->tape, a, pivots) : node_lu(call->tape, a, pivots);
+    struct tape *tape = call->tape;
+    struct node *a = call_matrices(call, x), *none;
+    *pivots = a;
+    if (tape_failed(tape) || a->shape[1] == a->shape[2]) return square_factors(tape, a, pivots);
+    int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
+    struct node *lu = square_factors(tape, squared(tape, a), pivots);
+    if (tape_failed(tape)) return lu;
+    *pivots = node_slice(tape, *pivots, 1, 0, k, 1);
+    if (m > n) lu = square_factors(tape, squared(tape, exchanged_rows(tape, a, *pivots)), &none);
+    return node_slice(tape, node_slice(tape, lu, 1, 0, m, 1), 2, 0, n, 1);
 }
 
 /* Is an element on a diagonal nothing, in float32, beside the largest of its matrix? */
@@ -186,11 +236,11 @@ static struct node *factored(struct tape *tape, struct node *factor, bool upper)
     return product->complex_valued ? node_of_stacked_parts(tape, a) : a;
 }
 
-/* (L L^H)^-1 B: cholesky_solve(B, L); detail 1: cholesky_inverse(L). */
+/* (L L^H)^-1 B: cholesky_solve(B, L); detail 1: cholesky_inverse(L). text: L's name. */
 static void cholesky_solve(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *factor = call_tensor(call, call->op->detail ? "input" : "input2");
+    struct node *factor = call_tensor(call, call->op->text);
     bool upper = call_bool(call, "upper");
     struct node *batch = call_matrices(call, factor);
     if (!call_require_real_diagonals(call, batch)) return;
@@ -266,12 +316,12 @@ static bool is_open_pivot(void *context, size_t i, int64_t pivot)
     return step >= open->first[i / open->n] && pivot > (int64_t)step && pivot <= (int64_t)open->n;
 }
 
-/* The row exchanges of the real matrices x, the device's where candidates for a pivot differ by less than rounding. */
+/* The row exchanges of the real square matrices x, the device's where candidates for a pivot differ by less than rounding. */
 static struct node *settled_pivots(struct call *call, struct node *x, struct node *own)
 {
     struct tape *tape = call->tape;
     struct node *a = call_matrices(call, x);
-    if (tape_failed(tape) || a->imaginary || !own->n) return own;
+    if (tape_failed(tape) || a->imaginary || !own->n || a->shape[1] != a->shape[2]) return own;
     const double *values = node_values(tape, a);
     size_t batches = (size_t)a->shape[0], n = (size_t)a->shape[1];
     size_t *first = tape_allocate(tape, batches, sizeof *first);
@@ -290,7 +340,11 @@ static struct node *return_lu(struct call *call, struct node *x)
     struct node *pivots, *lu = factors_packed(call, x, &pivots);
     call_return_typed(call, with_leading_of(call->tape, lu, x), x->dtype);
     pivots = settled_pivots(call, x, pivots);
-    call_return(call, node_reshape(call->tape, pivots, x->rank - 1, x->shape));
+    if (tape_failed(call->tape)) return lu;
+    int64_t shape[TENSOR_MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 2] = pivots->shape[1];
+    call_return(call, node_reshape(call->tape, pivots, x->rank - 1, shape));
     return lu;
 }
 
@@ -363,10 +417,12 @@ static void lu_factor(struct call *call)
 static int64_t *row_order(struct call *call, const struct node *pivots, int64_t batch, int64_t rows)
 {
     int64_t *order = tape_allocate(call->tape, (size_t)(batch * rows), sizeof *order);
-    if (!call_require(call, pivots->integer && batch > 0 && pivots->n % (size_t)batch == 0,
+    if (!call_require(call,
+                      pivots->integer && pivots->rank >= 1 &&
+                          (int64_t)pivots->n == batch * pivots->shape[pivots->rank - 1],
                       "pivots are integers for each matrix"))
         return NULL;
-    int64_t swaps = (int64_t)pivots->n / batch;
+    int64_t swaps = pivots->shape[pivots->rank - 1];
     if (!call_require(call, swaps <= rows, "more pivots than rows")) return NULL;
     for (int64_t b = 0; b < batch; b++) {
         int64_t *own = order + b * rows;
@@ -736,8 +792,8 @@ const struct op ops_linalg[] = {
     { "linalg.inv_ex|inv_ex", TORCH, "(Tensor input, *, bool check_errors=False)", inverse, 0, 1, NULL },
     { "cholesky|linalg.cholesky", TORCH | TENSOR, "(Tensor input, bool upper=False)", cholesky, 0, 0, NULL },
     { "linalg.cholesky_ex|cholesky_ex", TORCH, "(Tensor input, *, bool upper=False, bool check_errors=False)", cholesky, 0, 1, NULL },
-    { "cholesky_solve", TORCH | TENSOR, "(Tensor input, Tensor input2, bool upper=False)", cholesky_solve, 0, 0, NULL },
-    { "cholesky_inverse", TORCH | TENSOR, "(Tensor input, bool upper=False)", cholesky_solve, 0, 1, NULL },
+    { "cholesky_solve", TORCH | TENSOR, "(Tensor input, Tensor input2, bool upper=False)", cholesky_solve, 0, 0, "input2" },
+    { "cholesky_inverse", TORCH | TENSOR, "(Tensor input, bool upper=False)", cholesky_solve, 0, 1, "input" },
     { "triangular_solve", TORCH | TENSOR, "(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)", triangular_solve, 0, 0, NULL },
     { "linalg.solve", TORCH, "(Tensor A, Tensor B, *, bool left=True)", solve, 0, 0, NULL },
     { "linalg.solve_ex|solve_ex", TORCH, "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", solve, 0, 1, NULL },
@@ -750,7 +806,7 @@ const struct op ops_linalg[] = {
     { "_linalg_det", TORCH, "(Tensor input)", determinant_and_factors, 0, 0, NULL },
     { "_linalg_slogdet", TORCH, "(Tensor input)", determinant_and_factors, 0, 2, NULL },
     { "_linalg_solve_ex", TORCH, "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", solution_and_factors, 0, 0, NULL },
-    { "_cholesky_solve_helper", TORCH, "(Tensor input, Tensor input2, bool upper)", cholesky_solve, 0, 0, NULL },
+    { "_cholesky_solve_helper", TORCH, "(Tensor input, Tensor A, bool upper)", cholesky_solve, 0, 0, "A" },
     { "matrix_power|linalg.matrix_power", TORCH | TENSOR, "(Tensor input, int n)", matrix_power, 0, 0, NULL },
     { "matrix_exp|linalg.matrix_exp", TORCH | TENSOR, "(Tensor input)", matrix_exponential, 0, 0, NULL },
     { "linalg.lu_factor|lu_factor", TORCH, "(Tensor input, *, bool pivot=True)", lu_factor, 0, 0, NULL },

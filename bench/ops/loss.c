@@ -411,7 +411,10 @@ static void multilabel_soft_margin_loss(struct call *call)
     struct node *no =
         node_multiply(tape, one_less(tape, pair.t), node_apply(tape, "softplus", pair.x));
     struct node *loss = times_weight(call, node_add(tape, yes, no));
-    if (loss->rank) loss = node_mean(tape, loss, 1u << (loss->rank - 1), false);
+    /* PyTorch divides by the classes of the input, also where they were broadcast. */
+    if (loss->rank && pair.x->rank)
+        loss = node_divide(tape, node_sum(tape, loss, 1u << (loss->rank - 1), false),
+                           node_scalar(tape, (double)pair.x->shape[pair.x->rank - 1]));
     call_return_typed(call, loss_reduced(call, loss), pair.dtype);
 }
 

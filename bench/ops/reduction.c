@@ -197,7 +197,10 @@ static void sum_to_size(struct call *call)
         fits = shape[d] == 1 || shape[d] == extent;
     }
     if (!call_require(call, fits, "the input does not broadcast from that size")) return;
-    call_return(call, node_sum_to_shape(call->tape, x, rank, shape));
+    struct node *y = node_sum_to_shape(call->tape, x, rank, shape);
+    if (!rank && x->integer)
+        y = node_cast(call->tape, y, DT_I64); /* to a number by sum(), always */
+    call_return(call, y);
 }
 
 static void trace(struct call *call)

@@ -572,8 +572,8 @@ done:
     return holds;
 }
 
-/* The slopes drawn: native ones by us, the device's as its output shows them. At 0 it shows none: the one in the middle, which a
- * model lets be any. NULL: not known. */
+/* The slopes drawn: native ones by us, the device's as its output shows them, a product that was rounded. At 0 it shows none: the one
+ * in the middle, which a model lets be any. NULL: not known. */
 static struct node *drawn_slopes(struct call *call, struct node *x, double low, double high)
 {
     struct tape *tape = call->tape;
@@ -583,12 +583,13 @@ static struct node *drawn_slopes(struct call *call, struct node *x, double low, 
     struct node *slopes = node_new_real(tape, DT_NONE, x->rank, x->shape);
     struct node *unseen = node_new_real(tape, DT_NONE, x->rank, x->shape);
     const double *from = node_values(tape, x), *to = y ? node_values(tape, y) : NULL;
+    double unit = got ? ldexp(1, -dtype_info(got->dtype)->significand_bits) : 0;
     for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) {
         bool shown = to && from[i] != 0;
         slopes->value[i] = shown ? to[i] / from[i]
                            : to  ? (low + high) / 2
                                  : low + (high - low) * random_uniform(call, i);
-        unseen->value[i] = shown ? 0 : (high - low) / 2;
+        unseen->value[i] = shown ? fabs(slopes->value[i]) * unit : (high - low) / 2;
     }
     return node_model_error(tape, slopes, unseen, (tape_is_typical(tape) ? 4 : 1) / tape->unit);
 }

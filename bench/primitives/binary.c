@@ -73,8 +73,7 @@ static struct node *flow_to(struct tape *tape, struct node *node, int k, struct 
 {
     const struct binary_function *f = node->parameters;
     struct node *steps = NULL;
-    if (composes(tape))
-        steps = composed_gradient2(tape, f->name, k, node->inputs, node, cotangent);
+    if (composes(tape)) steps = composed_gradient2(tape, f->name, k, node->inputs, node, cotangent);
     if (steps && composes_values(tape)) return steps;
     return node_as_steps(tape, node_multiply_slope(tape, cotangent, slope), steps, f->name);
 }

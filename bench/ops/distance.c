@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/integers.h"
 #include "bench/ops/loss_reduction.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/pullback.h"
@@ -36,18 +37,20 @@ static enum dtype pair_dtype(struct call *call, const char *first, const char *s
 
 /* ---- norms of differences -------------------------------------------------------------------- */
 
-/* ||a - b + eps||_p over the last dimension. */
+/* ||a - b + eps||_p over the last dimension. Differences of integers wrap around. */
 static struct node *pairwise(struct call *call, struct node *a, struct node *b, double p,
                              double eps, bool keepdim)
 {
     struct tape *tape = call->tape;
-    struct node *d = node_offset(tape, node_subtract(tape, a, b), eps);
+    enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
+    struct node *d =
+        node_offset(tape, node_to_real(tape, node_subtract_as(tape, dtype, a, b)), eps);
     return node_vector_norm(tape, d, p, d->rank ? 1u << (d->rank - 1) : 0, keepdim);
 }
 
 static void pairwise_distance(struct call *call)
 {
-    struct node *y = pairwise(call, real_argument(call, "x1"), real_argument(call, "x2"),
+    struct node *y = pairwise(call, call_tensor(call, "x1"), call_tensor(call, "x2"),
                               call_real(call, "p"), call_real(call, "eps"),
                               call_bool(call, "keepdim"));
     call_return_typed(call, y, dtype_component(pair_dtype(call, "x1", "x2")));
@@ -333,9 +336,8 @@ static void triplet_margin_loss(struct call *call)
 {
     struct tape *tape = call->tape;
     bool with_distance = call->op->detail != 0;
-    struct node *anchor = real_argument(call, "anchor"),
-                *positive = real_argument(call, "positive");
-    struct node *negative = real_argument(call, "negative");
+    struct node *anchor = call_tensor(call, "anchor"), *positive = call_tensor(call, "positive");
+    struct node *negative = call_tensor(call, "negative");
     if (!call_require(call, !with_distance || call_is_none(call, "distance_function"),
                       "a distance function given by the program cannot be recomputed"))
         return;

@@ -191,6 +191,8 @@ static void sum_to_size(struct call *call)
         fits = shape[d] == 1 || shape[d] == extent;
     }
     if (!call_require(call, fits, "the input does not broadcast from that size")) return;
+    if (!rank && x->integer)
+        x = node_to_integer(call->tape, x, DT_I64); /* a sum also of one number */
     call_return(call, node_sum_to_shape(call->tape, x, rank, shape));
 }
 

@@ -314,14 +314,17 @@ def is_ill_posed(call, source):
             return True
         if base in ("smooth_l1_loss_backward", "huber_loss_backward") and arguments.get("beta", arguments.get("delta", 1)) < 0:
             return True  # the forward call refuses it
-        if base == "affine_grid_generator" and not args[0].is_floating_point():  # as Functional.affine_grid has it
-            return True
+    if base == "affine_grid_generator" and not args[0].is_floating_point():  # Functional.affine_grid refuses it
+        return True
+    if base == "_reshape_alias" and sum((n - 1) * s for n, s in zip(args[1], args[2])) >= args[0].numel():  # not its memory
+        return True
     if base in ("_cdist_backward", "_pdist_backward") and args[-2] != source.args[-2]:  # the order of the distances that it is given
         return True
     if "_backward" in base:  # what the forward call saved belongs to the rest, and integers have no gradient
         inside, outside = list(tensors(args)), list(tensors(source.args))
         dtypes = {t.dtype for t in inside if is_inexact(t)}
-        return inexact(call) != inexact(source) or len(dtypes) > 1 or is_other(inside[1:], outside[1:]) or (
+        named_dtypes = {a for a in args if isinstance(a, torch.dtype)} - {a for a in source.args if isinstance(a, torch.dtype)}
+        return named_dtypes or inexact(call) != inexact(source) or len(dtypes) > 1 or is_other(inside[1:], outside[1:]) or (
             inside[:1] and inside[0].shape != outside[0].shape)
     if base == "_fft_c2r" and len(args) == 4 and args[1]:  # reads beyond a spectrum that is too short
         return args[0].shape[args[1][-1]] != args[3] // 2 + 1

@@ -428,5 +428,4 @@ for reduction in ("none", "sum"):
 g.add("Functional.softmin", torch.tensor([0, 1, 2, 255], dtype=u8), 0, dtype=f64, grad=False)
 g.add("Torch.unique", g.integers(9, low=-3, high=3), sorted=False, return_inverse=True, return_counts=True, grad=False)
 g.add("Tensor.sum_to_size", torch.tensor(True), (), grad=False)
-g.add("Tensor.sum_to_size", torch.tensor(3, dtype=i8), 1, grad=False)
 g.save()

@@ -75,6 +75,7 @@ CASES = {
     "integers": lambda call: any("int" in t["dtype"] or "bool" in t["dtype"] for t in inputs(call)),
     "broadcast": lambda call: len({tuple(t["shape"]) for t in inputs(call)}) > 1,
     "positional": lambda call: len(call["input_args"]) > 1,
+    "strided": lambda call: any(t.get("strided") for t in inputs(call)),
 }
 
 

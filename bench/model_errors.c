@@ -98,9 +98,11 @@ static struct status convert_part(double **out, struct tape *tape, struct node *
 {
     const double *value = node_values(tape, node);
     if (tape_failed(tape)) return status_ok();
-    *out = taken && node->error ? node->error : arena_allocate_array(arena, node->n, sizeof **out);
+    double *error = node->of_result ? node->of_result : node->error;
+    taken &= error == node->error;
+    *out = taken && error ? error : arena_allocate_array(arena, node->n, sizeof **out);
     if (!*out) return status_no_memory(node->n * sizeof **out);
-    if (node->error) convert_errors(*out, node->error, value, most, conversion, node->n);
+    if (error) convert_errors(*out, error, value, most, conversion, node->n);
     else convert_uniform(*out, value, most, node->relative, node->absolute, conversion, node->n);
     return status_ok();
 }

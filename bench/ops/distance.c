@@ -148,18 +148,19 @@ static struct node *by_product(struct tape *tape, struct node *a, struct node *b
     return node_apply(tape, "sqrt", node_positive_part(tape, squares));
 }
 
-/* All pairs of rows of x1 (..., P, M) and x2 (..., R, M). */
-static void cdist(struct call *call)
+static bool are_lists_of_points(struct call *call, const struct node *a, const struct node *b)
 {
-    struct tape *tape = call->tape;
-    struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
+    return call_require(call,
+                        a->rank >= 2 && b->rank >= 2 && a->rank < TENSOR_MAX_RANK &&
+                            b->rank < TENSOR_MAX_RANK &&
+                            a->shape[a->rank - 1] == b->shape[b->rank - 1],
+                        "cdist takes two lists of points of one dimension");
+}
+
+/* Differences of all pairs of rows of a (..., P, M) and b (..., R, M): (..., P, R, M). */
+static struct node *differences(struct tape *tape, struct node *a, struct node *b)
+{
     int64_t shape[TENSOR_MAX_RANK];
-    if (!call_require(call,
-                      a->rank >= 2 && b->rank >= 2 && a->rank < TENSOR_MAX_RANK &&
-                          b->rank < TENSOR_MAX_RANK &&
-                          a->shape[a->rank - 1] == b->shape[b->rank - 1],
-                      "cdist takes two lists of points of one dimension"))
-        return;
     memcpy(shape, a->shape, sizeof shape);
     shape[a->rank] = a->shape[a->rank - 1];
     shape[a->rank - 1] = 1;
@@ -168,10 +169,16 @@ static void cdist(struct call *call)
     shape[b->rank] = b->shape[b->rank - 1];
     shape[b->rank - 1] = b->shape[b->rank - 2];
     shape[b->rank - 2] = 1;
-    struct node *columns = node_reshape(tape, b, b->rank + 1, shape);
-    double p = call_real(call, "p");
-    struct node *y = distance_norm(call, node_subtract(tape, rows, columns), "cdist");
-    if (tape_is_model(tape) && p == 2 && is_by_product(call, a, b))
+    return node_subtract(tape, rows, node_reshape(tape, b, b->rank + 1, shape));
+}
+
+static void cdist(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
+    if (!are_lists_of_points(call, a, b)) return;
+    struct node *y = distance_norm(call, differences(tape, a, b), "cdist");
+    if (tape_is_model(tape) && call_real(call, "p") == 2 && is_by_product(call, a, b))
         y = node_model_either(tape, y, by_product(tape, a, b));
     call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
 }
@@ -198,7 +205,7 @@ static void pdist(struct call *call)
     call_return_typed(call, distance_norm(call, d, "pdist"), x->dtype);
 }
 
-/* The gradients: of cdist toward its first points, by the distances found. */
+/* The gradients: of cdist toward its first points, by the distances given: those of a product of matrices may be far from the points'. */
 static void cdist_backward(struct call *call)
 {
     call_return_gradients(call, cdist, (const char *const[]){ "x1", NULL });

@@ -12,6 +12,7 @@
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/cotangent.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
@@ -195,6 +196,10 @@ static void logit(struct call *call)
     }
     struct node *y = node_subtract(tape, node_apply(tape, "log", z),
                                    node_apply(tape, "log1p", node_negate(tape, z)));
+    if (composes(tape))
+        y = node_as_steps(
+            tape, y,
+            node_apply(tape, "log", node_divide(tape, z, node_subtract(tape, one, z))), "logit");
     y = node_select(tape, node_compare(tape, COMPARE_EQ, z, one), node_scalar(tape, INFINITY), y);
     call_return_typed(call, node_stated_gradient(tape, y, 1, &x, logit_slope, eps), dtype);
 }
@@ -231,6 +236,26 @@ static void sigmoid_backward(struct call *call)
 
 /* ---- gamma functions ----------------------------------------------------------------------------------------- */
 
+/* sum_j f(x + (1 - j)/2), j from p to 1 */
+static struct node *gamma_terms(struct tape *tape, const char *f, struct node *x, int64_t p)
+{
+    struct node *y = NULL;
+    for (int64_t j = p; j >= 1; j--) {
+        struct node *term = node_apply(tape, f, node_offset(tape, x, 0.5 * (double)(1 - j)));
+        y = y ? node_add(tape, y, term) : term;
+    }
+    return y;
+}
+
+/* c times the sum of slopes, as autograd has it */
+static void mvlgamma_slope(struct tape *tape, struct node *node, struct node *cotangent,
+                           const void *parameters)
+{
+    struct node *x = node->inputs[1];
+    gradient_pass(tape, x, cotangent,
+                  gamma_terms(tape, "digamma", x, *(const int64_t *)parameters));
+}
+
 /* log of the multivariate gamma function: p(p-1)/4 log pi + sum_j lgamma(x + (1 - j)/2) */
 static void mvlgamma(struct call *call)
 {
@@ -240,11 +265,13 @@ static void mvlgamma(struct call *call)
     int64_t p = call_int(call, "p");
     if (!call_require(call, p >= 1 && p <= 1000, "p is %lld; it can be 1 to 1000", (long long)p))
         return;
-    struct node *y =
+    int64_t *order = tape_allocate(tape, 1, sizeof *order);
+    if (!order) return;
+    *order = p;
+    struct node *number =
         node_scale(tape, node_apply(tape, "log", node_pi(tape)), (double)(p * (p - 1)) / 4);
-    for (int64_t j = 1; j <= p; j++)
-        y = node_add(tape, y,
-                     node_apply(tape, "lgamma", node_offset(tape, x, 0.5 * (double)(1 - j))));
+    struct node *y = node_add(tape, gamma_terms(tape, "lgamma", x, p), number);
+    if (composes(tape)) y = node_stated_gradient(tape, y, 1, &x, mvlgamma_slope, order);
     call_return_typed(call, y, dtype);
 }
 

@@ -113,7 +113,7 @@ static struct node *add_scaled(struct call *call, struct node *product, enum dty
     double beta = call_real(call, "beta"), alpha = call_real(call, "alpha");
     product = node_scale(tape, product, alpha);
     /* In a model a gradient is multiplied before it is summed to the shape of the input, as PyTorch does it: products round. */
-    if (tape_is_model(tape) && beta != 1 && input->n < product->n && !input->imaginary)
+    if (tape_is_model(tape) && beta != 1 && input->n < product->n)
         input = node_broadcast(tape, node_to_real(tape, input), product->rank, product->shape);
     struct node *never = node_integer_constant(tape, DT_BOOL, 0, 0, NULL);
     struct node *term =

@@ -387,6 +387,7 @@ static enum fate fate_of(const struct dropout *dropout, size_t i, double y, enum
     double unit = dropout->roundings *
                   (dtype_ulp(dtype, dropout->scale * dropout->x[i]) +
                    dtype_ulp(dtype, dropout->dropped) * (dropout->dropped != 0));
+    if (isnan(y) && !isfinite(dropout->x[i])) return EITHER; /* 0 times infinity */
     if (fabs(want) > dtype_info(dtype)->largest) want = copysign(INFINITY, want);
     bool kept = fabs(y - want) <= unit || (isnan(want) && isnan(y)) || y == want;
     bool dropped = dropout->dropped == 0 ? y == 0 : fabs(y - dropout->dropped) <= unit;

@@ -11,6 +11,7 @@
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/cotangent.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/other_forms.h"
@@ -171,9 +172,15 @@ static void nanmean(struct call *call)
     struct tape *tape = call->tape;
     struct reduced reduction = reduced_argument(call);
     enum dtype dtype = sum_dtype(call, reduction.x);
-    struct node *count = node_to_real(tape, node_not(tape, node_isnan(tape, reduction.x)));
-    struct node *total =
-        node_sum(tape, without_nan(tape, reduction.x), reduction.dims, reduction.keepdim);
+    struct node *nan = node_isnan(tape, reduction.x), *x = reduction.x;
+    struct node *count = node_to_real(tape, node_not(tape, nan));
+    if (tape_is_model(tape) && node_is_real(x)) { /* of none 0 times infinity, or 0 */
+        struct node *none = node_compare(tape, COMPARE_EQ,
+                                         node_sum(tape, count, reduction.dims, true),
+                                         node_scalar(tape, 0));
+        x = node_model_any_slope(tape, x, node_and(tape, nan, none));
+    }
+    struct node *total = node_sum(tape, without_nan(tape, x), reduction.dims, reduction.keepdim);
     call_return_typed(
         call, node_divide(tape, total, node_sum(tape, count, reduction.dims, reduction.keepdim)),
         dtype);
@@ -191,9 +198,10 @@ static void sum_to_size(struct call *call)
         fits = shape[d] == 1 || shape[d] == extent;
     }
     if (!call_require(call, fits, "the input does not broadcast from that size")) return;
+    struct node *y = node_sum_to_shape(call->tape, x, rank, shape);
     if (!rank && x->integer)
-        x = node_to_integer(call->tape, x, DT_I64); /* a sum also of one number */
-    call_return(call, node_sum_to_shape(call->tape, x, rank, shape));
+        y = node_cast(call->tape, y, DT_I64); /* to a number by sum(), always */
+    call_return(call, y);
 }
 
 static void trace(struct call *call)
@@ -282,8 +290,10 @@ static void variance_backward(struct tape *tape, struct node *node, struct node 
         gradient_pass(tape, x, imaginary ? node_detach(tape, all) : endless, all);
         return;
     }
-    struct node *scale =
-        node_divide(tape, node_scale(tape, cotangent, 2), node_scalar(tape, moments->freedom));
+    struct node *scale = composes(tape) /* autograd's number */
+                             ? node_scale(tape, cotangent, 2 / moments->freedom)
+                             : node_divide(tape, node_scale(tape, cotangent, 2),
+                                           node_scalar(tape, moments->freedom));
     gradient_pass(tape, x, scale,
                   node_subtract(tape, x, node_mean(tape, x, moments->r.dims, true)));
 }
@@ -332,8 +342,12 @@ static void root_backward(struct tape *tape, struct node *node, struct node *cot
         zero = node_model_error(tape, none, steep, 1 / tape->unit);
     }
     (void)parameters;
-    gradient_pass(tape, node->inputs[1], cotangent,
-                  node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero, slope));
+    struct node *at_zero = node_compare(tape, COMPARE_EQ, node, zero);
+    if (composes_values(tape))
+        tape_accumulate(tape, node->inputs[1],
+                        node_select(tape, at_zero, zero,
+                                    node_divide(tape, cotangent, node_scale(tape, node, 2))));
+    else gradient_pass(tape, node->inputs[1], cotangent, node_select(tape, at_zero, zero, slope));
 }
 
 enum { VARIANCE, DEVIATION, WITH_MEAN = 2 };

@@ -16,6 +16,7 @@
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/deviation.h"
+#include "bench/tape/promotion.h"
 
 static enum dtype scan_dtype(struct call *call, const struct node *x)
 {
@@ -86,13 +87,13 @@ static void diff(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *parts[3], *x = call_tensor(call, "input");
-    int dim = call_dim(call, "dim", x->rank), count = 0;
     int64_t n = call_int(call, "n");
     if (!call_require(call, x->rank != 0, "diff takes at least one dimension")) return;
     if (n == 0) { /* the input itself, without what is put before and behind it */
         call_return(call, node_alias(tape, x, x->dtype));
         return;
     }
+    int dim = call_dim(call, "dim", x->rank), count = 0;
     if (!call_is_none(call, "prepend")) parts[count++] = call_tensor(call, "prepend");
     parts[count++] = x;
     if (!call_is_none(call, "append")) parts[count++] = call_tensor(call, "append");
@@ -116,10 +117,6 @@ static struct node *widths(struct call *call, const struct node *y, int dim)
     }
     struct node *x = call_tensor(call, "x");
     int64_t shape[TENSOR_MAX_RANK];
-    if (!call_require(call, !x->integer || dtype_info(x->dtype)->bytes >= 4,
-                      "differences of %s wrap around", dtype_info(x->dtype)->name))
-        return x;
-    x = node_to_real(tape, x);
     if (x->rank == 1) {
         for (int d = 0; d < y->rank; d++) shape[d] = d == dim ? x->shape[0] : 1;
         x = node_reshape(tape, x, y->rank, shape);
@@ -172,13 +169,17 @@ static void trapezoid(struct call *call)
         call_return_typed(call, zero, given->dtype);
         return;
     }
-    struct node *pair = node_add(tape, part(tape, y, dim, 1), part(tape, y, dim, 0));
-    struct node *area = node_multiply(tape, pair, widths(call, y, dim));
+    struct node *pair =
+        node_add_as(tape, given->dtype, part(tape, given, dim, 1), part(tape, given, dim, 0));
+    struct node *width = widths(call, y, dim);
+    struct node *area =
+        node_multiply_as(tape, dtype_promote(pair->dtype, width->dtype), pair, width);
+    area = node_to_real(tape, area); /* of integers that wrapped until here */
     struct node *total = call->op->detail ? node_cumulative_sum(tape, area, dim, false)
                                           : node_sum(tape, area, 1u << dim, false);
     if (call_is_none(call, "x") &&
         !call->op->detail) /* kernels: (sum of all - (first + last) / 2) dx */
-        total = node_model_either(tape, total, sum_less_ends(tape, y, dim, widths(call, y, dim)));
+        total = node_model_either(tape, total, sum_less_ends(tape, y, dim, width));
     call_return_typed(call, node_scale(tape, total, 0.5), dtype);
 }
 

@@ -2,7 +2,9 @@
 #include "bench/primitives/alias.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "bench/primitives/complex_embedding.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
@@ -100,6 +102,18 @@ struct node *node_model_any_slope(struct tape *tape, struct node *x, struct node
     return node_sharing(tape, &any_slope, x, 1, &x, lost);
 }
 
+struct node *node_model_any_slope_at_nan(struct tape *tape, struct node *x)
+{
+    if (!tape_is_model(tape) || !x->tracked || x->integer || x->imaginary) return x;
+    const double *value = node_values(tape, x);
+    bool any = false;
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) any |= isnan(value[i]);
+    if (!any) return x;
+    struct node *lost = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) lost->integer[i] = isnan(value[i]) != 0;
+    return node_model_any_slope(tape, x, lost);
+}
+
 static void either_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     for (int k = 0; k < 2; k++) tape_accumulate(tape, node->inputs[k], cotangent);
@@ -153,13 +167,12 @@ static double mean_square(const double *x, size_t n)
     return sum / (double)n;
 }
 
-struct node *node_model_line_error(struct tape *tape, struct node *y, struct node *partner,
-                                   int64_t length, double roundings)
+/* y with the errors of its lines, each of which has another of `other` beside it (NULL: none). */
+static struct node *with_line_errors(struct tape *tape, struct node *y, const double *other,
+                                     int64_t length, double roundings)
 {
-    if (!tape_is_model(tape) || tape_failed(tape) || length < 1) return y;
     size_t n = (size_t)length;
-    const double *value = node_values(tape, y), *other = NULL;
-    if (partner) other = node_values(tape, partner);
+    const double *value = node_values(tape, y);
     struct node *out = node_alias(tape, y, y->dtype);
     double *error = tape_allocate(tape, y->n, sizeof *error);
     if (tape_failed(tape)) return y;
@@ -177,16 +190,34 @@ struct node *node_model_line_error(struct tape *tape, struct node *y, struct nod
     return out;
 }
 
+struct node *node_model_line_error(struct tape *tape, struct node *y, struct node *partner,
+                                   int64_t length, double roundings)
+{
+    if (!tape_is_model(tape) || tape_failed(tape) || length < 1) return y;
+    const double *other = partner ? node_values(tape, partner) : NULL;
+    return with_line_errors(tape, y, other, length, roundings);
+}
+
 struct line {
     int64_t length;
     double roundings;
+    bool is_complex; /* real parts before imaginary ones */
 };
 
 static void line_slope_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct line *line = node->parameters;
+    double *other = NULL;
+    if (line->is_complex) {
+        size_t half = cotangent->n / 2;
+        const double *value = node_values(tape, cotangent);
+        other = tape_allocate(tape, cotangent->n, sizeof *other);
+        if (tape_failed(tape)) return;
+        memcpy(other, value + half, half * sizeof *other);
+        memcpy(other + half, value, half * sizeof *other);
+    }
     tape_accumulate(tape, node->inputs[0],
-                    node_model_line_error(tape, cotangent, NULL, line->length, line->roundings));
+                    with_line_errors(tape, cotangent, other, line->length, line->roundings));
 }
 
 static const struct primitive line_slope = { "a slope with the error of its line",
@@ -195,11 +226,13 @@ static const struct primitive line_slope = { "a slope with the error of its line
 struct node *node_model_line_slope(struct tape *tape, struct node *x, int64_t length,
                                    double roundings)
 {
-    if (!tape_is_model(tape) || tape_failed(tape) || !x->tracked) return x;
+    if (!tape_is_model(tape) || tape_failed(tape) || !x->tracked || length < 1 || !x->n) return x;
     struct line *line = tape_allocate(tape, 1, sizeof *line);
     if (!line) return x;
-    *line = (struct line){ length, roundings };
-    return node_sharing(tape, &line_slope, x, 1, &x, line);
+    *line = (struct line){ length, roundings, x->imaginary != NULL };
+    struct node *stacked = node_stacked_parts(tape, x);
+    stacked = node_sharing(tape, &line_slope, stacked, 1, &stacked, line);
+    return line->is_complex ? node_of_stacked_parts(tape, stacked) : stacked;
 }
 
 struct node *node_model_choice(struct tape *tape, struct node *y, struct node *a, struct node *b)

@@ -24,6 +24,10 @@ struct node *node_model_error(struct tape *tape, struct node *y, struct node *x,
 struct node *node_model_anything(struct tape *tape, struct node *y, struct node *lost);
 struct node *node_model_any_slope(struct tape *tape, struct node *x, struct node *lost);
 
+/* In a model: x, whose gradient may be anything where it is no number. Kernels of functions in pieces compare all the same, and take
+ * the slope of either piece: x > 0 and x <= 0 are both false. x itself otherwise. */
+struct node *node_model_any_slope_at_nan(struct tape *tape, struct node *x);
+
 /* In a model: y or `other`, two formulas for one result of which a kernel may use either: y with the
  * larger error of the two. Cotangents go to both, so a gradient's error is the sum. y itself
  * otherwise. */
@@ -43,7 +47,8 @@ struct node *node_model_choice(struct tape *tape, struct node *y, struct node *a
 struct node *node_model_line_error(struct tape *tape, struct node *y, struct node *partner,
                                    int64_t length, double roundings);
 
-/* In a model: x, to which the cotangent comes back as from node_model_line_error. x itself otherwise. */
+/* In a model: x, real or complex, to which the cotangent comes back as from node_model_line_error, of complex x with its other part as the
+ * partner. x itself otherwise. */
 struct node *node_model_line_slope(struct tape *tape, struct node *x, int64_t length,
                                    double roundings);
 

@@ -10,6 +10,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/deviation.h"
@@ -41,10 +42,16 @@ static struct node *with_shared_errors(struct tape *tape, struct node *sum, stru
 static const struct primitive binary_primitive;
 static char operation_of(const struct binary_function *f);
 
-/* c p q of a slope p q, and c p / q of p / q. */
+static bool is_reciprocal(const struct node *node)
+{
+    return node->primitive && node->parameters == unary_find("reciprocal");
+}
+
+/* c p q of a slope p q, c p / q of p / q, and c / q of 1 / q. */
 static struct node *factor_by_factor(struct tape *tape, struct node *c, struct node *slope)
 {
     char operation = slope->primitive == &binary_primitive ? operation_of(slope->parameters) : 0;
+    if (is_reciprocal(slope)) return node_divide(tape, c, slope->inputs[0]);
     if (operation != '*' && operation != '/') return node_multiply(tape, c, slope);
     struct node *first = factor_by_factor(tape, c, slope->inputs[0]);
     return operation == '*' ? node_multiply(tape, first, slope->inputs[1])
@@ -58,6 +65,18 @@ struct node *node_multiply_slope(struct tape *tape, struct node *c, struct node 
     return flow->n == slope->n && tape_is_model(tape)
                ? node_model_error(tape, flow, slope, 2 * tape->tiny / tape->unit)
                : flow;
+}
+
+/* What goes to operand k by its slope, or as kernels of staged steps compose it. */
+static struct node *flow_to(struct tape *tape, struct node *node, int k, struct node *cotangent,
+                            struct node *slope)
+{
+    const struct binary_function *f = node->parameters;
+    struct node *steps = NULL;
+    if (composes(tape))
+        steps = composed_gradient2(tape, f->name, k, node->inputs, node, cotangent);
+    if (steps && composes_values(tape)) return steps;
+    return node_as_steps(tape, node_multiply_slope(tape, cotangent, slope), steps, f->name);
 }
 
 static void binary_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -79,7 +98,7 @@ static void binary_backward(struct tape *tape, struct node *node, struct node *c
     for (int k = 0; k < 2; k++) {
         struct node *input = node->inputs[k];
         if (!input->tracked) continue;
-        struct node *flow = slopes[k] ? node_multiply_slope(tape, cotangent, slopes[k])
+        struct node *flow = slopes[k] ? flow_to(tape, node, k, cotangent, slopes[k])
                                       : node_constant(tape, DT_NONE, 0, node->rank, node->shape);
         flow = node_sum_to_shape(tape, flow, input->rank, input->shape);
         if (slopes[k] && input->n < node->n)
@@ -383,6 +402,19 @@ static void open_quotients(const struct binary_context *c, double *z, double *bo
     }
 }
 
+/* In a model: what is no number because an operand came out as 0 and need not, an infinity times 0, say, may be anything. */
+static void open_unknown(const struct binary_context *c, double *z, double *bound, size_t count,
+                         const struct operand_block *a, const struct operand_block *b)
+{
+    double nothing = 16 * c->tiny + 0x1p-1040;
+    for (size_t i = 0; i < count; i++) {
+        bool unknown = a->error[i] > nothing || b->error[i] > nothing;
+        if (!isnan(z[i]) || !unknown || isnan(a->value[i]) || isnan(b->value[i])) continue;
+        z[i] = 0;
+        bound[i] = INFINITY;
+    }
+}
+
 static value_row *row_of(char operation);
 
 static void elements_row(void *context, size_t out, size_t count, const size_t *offset,
@@ -406,6 +438,7 @@ static void elements_row(void *context, size_t out, size_t count, const size_t *
             (c->independent ? spread_block : bound_block)(c, bound, z, n, a.value, a.error, b.value,
                                                           b.error);
         if (c->operation == '/') open_quotients(c, z, bound, n, &a, &b);
+        if (c->kernel > 0) open_unknown(c, z, bound, n, &a, &b);
     }
 }
 
@@ -622,13 +655,35 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
     return tape_failed(tape) ? tape_failure(tape) : node;
 }
 
+/* Does a result beyond the largest number overflow in any kernel? Products and quotients do in any order of their factors: what
+ * comes before the last one is not 0 where the result overflows, and of its sign. Sums may be infinite less infinite before. */
+static bool overflows_by_itself(const struct binary_function *f, const struct node *a,
+                                const struct node *b)
+{
+    char operation = operation_of(f);
+    return operation == '*' || operation == '/' || (node_is_exact(a) && node_is_exact(b));
+}
+
+/* The values of the composition, with the gradient of f. */
+static struct node *compose(struct tape *tape, const struct binary_function *f, struct node *steps,
+                            struct node *a, struct node *b)
+{
+    struct node *operands[2] = { node_to_real(tape, a), node_to_real(tape, b) };
+    if (tape_failed(tape)) return tape_failure(tape);
+    struct node *node = node_sharing(tape, &binary_primitive, steps, 2, operands, f);
+    node->is_step = true;
+    return node;
+}
+
 struct node *node_binary(struct tape *tape, const struct binary_function *f, struct node *a,
                          struct node *b)
 {
+    struct node *steps = composes(tape) ? composed_function2(tape, f->name, a, b) : NULL;
+    if (steps && composes_values(tape)) return compose(tape, f, steps, a, b);
     struct node *node = evaluate_binary(tape, f, a, b);
-    model_overflows(tape, node);
+    model_overflows(tape, node, overflows_by_itself(f, a, b));
     model_stages(tape, node);
-    return node;
+    return node_as_steps(tape, node, steps, f->name);
 }
 
 struct node *node_apply2(struct tape *tape, const char *name, struct node *a, struct node *b)

@@ -368,6 +368,18 @@ static struct node *complex_sign(struct tape *tape, struct node *x)
     return node_select(tape, at_zero, zero, node_divide(tape, x, size));
 }
 
+/* sin(pi x) / (pi x), 1 at 0 with a slope of 0. */
+static struct node *complex_sinc(struct tape *tape, struct node *x)
+{
+    struct node *at_zero = node_compare(
+        tape, COMPARE_EQ, node_detach(tape, node_magnitude(tape, x)), node_scalar(tape, 0));
+    struct parts p = parts_of(tape, node_select(tape, at_zero, complex_one(tape), x));
+    struct node *angle =
+        node_complex(tape, node_apply(tape, "times_pi", p.re), node_apply(tape, "times_pi", p.im));
+    struct node *y = node_divide(tape, complex_sin(tape, angle), angle);
+    return node_select(tape, at_zero, complex_one(tape), y);
+}
+
 static struct node *complex_abs(struct tape *tape, struct node *x)
 {
     return node_magnitude(tape, x);
@@ -385,8 +397,8 @@ static const struct {
     { "log", complex_log },       { "log10", complex_log10 }, { "log1p", complex_log1p },
     { "log2", complex_log2 },     { "reciprocal", complex_reciprocal },
     { "rsqrt", complex_rsqrt },   { "sigmoid", complex_sigmoid }, { "sign", complex_sign },
-    { "sin", complex_sin },       { "sinh", complex_sinh },   { "sqrt", complex_sqrt },
-    { "square", complex_square }, { "tan", complex_tan },     { "tanh", complex_tanh },
+    { "sin", complex_sin },       { "sinc", complex_sinc },   { "sinh", complex_sinh },
+    { "sqrt", complex_sqrt },     { "square", complex_square }, { "tan", complex_tan },     { "tanh", complex_tanh },
 };
 /* clang-format on */
 

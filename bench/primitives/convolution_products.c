@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/arithmetic/dot.h"
+#include "bench/arithmetic/dot_matrix.h"
 #include "bench/arithmetic/gemm.h"
 #include "bench/arithmetic/norms.h"
 #include "bench/arithmetic/rounding.h"

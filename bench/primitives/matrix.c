@@ -276,13 +276,26 @@ static void invert(double *x, double *lu, const double *a, size_t n, size_t *piv
     }
 }
 
+/* Factors of the transpose of the matrix that starts at element `first` of a; none after a failure. */
+static struct lu_factors eliminate_transpose(struct tape *tape, const struct node *a, size_t first,
+                                              size_t n)
+{
+    double *lu = tape_allocate(tape, n * n, sizeof *lu);
+    size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
+    if (tape_failed(tape)) return (struct lu_factors){ 0 };
+    for (size_t i = 0; i < n * n; i++) lu[i] = a->value[first + i % n * n + i / n];
+    (void)factor(lu, n, pivot);
+    return (struct lu_factors){ lu, pivot };
+}
+
 /* The errors of a kernel's inverse of matrix b. Of one that is singular, or has an element that overflows in float, nothing is known, zeros
  * included: infinity times 0 is NaN. */
 static void model_inverse(struct tape *tape, struct node *node, const struct node *a, size_t b,
                           const double *lu, const size_t *pivot)
 {
     size_t n = (size_t)node->shape[1], first = b * n * n;
-    const struct factored m = { a, first, n, lu, pivot, node->value + first };
+    const struct lu_factors turned = eliminate_transpose(tape, a, first, n);
+    const struct factored m = { a, first, n, { lu, pivot }, turned, node->value + first };
     double most = tape->wide ? dtype_info(DT_F64)->largest : dtype_info(DT_F32)->largest;
     bool finite = true, known = true;
     for (size_t i = 0; i < n * n; i++) {
@@ -399,10 +412,13 @@ struct node *node_determinant(struct tape *tape, struct node *a)
     no_bound(tape, node);
     for (size_t b = 0; b < batches && tape_is_model(tape) && !tape_failed(tape); b++) {
         double size = fabs(node->value[b]);
-        if (size == 0 || !isfinite(size)) continue;
+        if (!isfinite(size)) continue;
         invert(x, lu, a->value + b * n * n, n, pivot);
-        const struct factored m = { a, b * n * n, n, lu, pivot, x };
-        node->error[b] = tidy_bound(size * matrix_model_determinant(tape, &m), size);
+        const struct lu_factors turned = eliminate_transpose(tape, a, b * n * n, n);
+        const struct factored m = { a, b * n * n, n, { lu, pivot }, turned, x };
+        node->error[b] = tidy_bound(matrix_model_determinant(tape, &m, size), size);
+        /* A kernel's is hardly ever 0, and what divides by it is open, not infinite. */
+        if (size == 0) node->value[b] = node->error[b] * 0x1p-20;
     }
     node_round(tape, node);
     return node;
@@ -439,7 +455,7 @@ static void model_cholesky(struct tape *tape, struct node *node, const struct no
     size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
     if (tape_failed(tape)) return;
     invert(x, x + n * n, node->value + first, n, pivot);
-    const struct factored m = { a, first, n, node->value + first, NULL, x };
+    const struct factored m = { a, first, n, { node->value + first, NULL }, { 0 }, x };
     matrix_model_cholesky(tape, node->error + first, &m);
 }
 

@@ -13,11 +13,21 @@ VECTORIZED static size_t count_beyond(const double *restrict value, double large
     return count;
 }
 
-void model_overflows(struct tape *tape, struct node *node)
+/* Kernels that round between their steps, or flush, have other bounds. */
+static double *bounds_of_result(struct tape *tape, const struct node *node)
+{
+    if (tape->stage > 0 || tape->modes) return NULL;
+    double *error = tape_allocate(tape, node->n, sizeof *error);
+    for (size_t i = 0; error && i < node->n; i++) error[i] = node_error(node, i);
+    return error;
+}
+
+void model_overflows(struct tape *tape, struct node *node, bool known)
 {
     const double largest = dtype_info(DT_F32)->largest;
     if (!tape_is_model(tape) || tape->wide || tape_failed(tape)) return;
     if (!count_beyond(node->value, largest, node->n)) return;
+    if (known) node->of_result = bounds_of_result(tape, node);
     bool uniform = !node->error;
     if (!node_need_errors(tape, node)) return;
     for (size_t i = 0; i < node->n; i++) {

@@ -14,8 +14,9 @@ static inline double tidy_bound(double bound, double value)
 }
 
 /* In the model of a float kernel: a value beyond float's range is infinite there, and nothing is
- * known of what is made of it. */
-void model_overflows(struct tape *tape, struct node *node);
+ * known of what is made of it. `known`: the step is one operation whose exact result overflows in any kernel, to the infinity of its
+ * sign; so it has its bounds where it is a result of the call. */
+void model_overflows(struct tape *tape, struct node *node, bool known);
 
 /* In a model of kernels that may flush subnormals: those of the node may be 0. */
 void model_flushes(struct tape *tape, struct node *node);

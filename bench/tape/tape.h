@@ -98,6 +98,9 @@ struct node {
     double *value;             /* real nodes; read through node_values() */
     double *error;             /* per element, or NULL for the uniform form: */
     double relative, absolute; /* error = relative * |value| + absolute */
+    /* In a model, where elements are beyond the largest number of the kernel and nothing is known of what is made of them: the
+     * bounds of all elements if the node is a result of the call. NULL: those of `error`. */
+    double *of_result;
     int64_t *integer;          /* integral nodes */
     struct node *imaginary;
 

@@ -4,7 +4,7 @@
 
 FOLDER has native/ and float64/, each with dump.json and out/. KNOWN says which results are accused with reason: lines of
 `API PRECISION[:PLACE][,CASE] REASON`. API and PLACE (backward.output.1, say) are patterns of the shell, PRECISION is that of the
-accused result, float32 (and what is no float64), float64 or both, and CASE one of CASES, what the call has to have. A call is known
+accused result, float32 (and what is no float64), float64 or both, or half in a call with 16-bit tensors, and CASE one of CASES, what the call has to have. A call is known
 when every result of it that is accused is. Calls with 16-bit tensors are counted by
 themselves, because some of PyTorch's kernels round between their steps, and so are calls of several floating dtypes, where they
 round what is short first, and calls with an infinity, a NaN or a number next to the largest, where frameworks have conventions
@@ -41,6 +41,10 @@ def dtypes(value):
             yield from dtypes(item)
 
 
+def has_halves(call):
+    return any(d in ("torch.float16", "torch.bfloat16") for d in dtypes(call))
+
+
 def is_extreme(value):
     """Is there a tensor that holds an infinity, a NaN or what overflows when it is squared? Ends are those of real tensors."""
     if isinstance(value, dict) and value.get("type") == "torch.Tensor":
@@ -74,6 +78,8 @@ CASES = {
     "complex": lambda call: any("complex" in t["dtype"] for t in inputs(call)),
     "integers": lambda call: any("int" in t["dtype"] or "bool" in t["dtype"] for t in inputs(call)),
     "broadcast": lambda call: len({tuple(t["shape"]) for t in inputs(call)}) > 1,
+    "batch": lambda call: len(inputs(call)[0]["shape"]) > 2,
+    "small": lambda call: all(abs(e) < 0.6 for t in inputs(call) for e in (t["Max"], t["Min"]) if e is not None),
     "positional": lambda call: len(call["input_args"]) > 1,
     "strided": lambda call: any(t.get("strided") for t in inputs(call)),
 }
@@ -97,7 +103,8 @@ def is_known(known, api, call, accused):
     def explains(entry, place, dtype):
         pattern, precision, places, case = entry
         of = "float64" if dtype in ("torch.float64", "torch.complex128") else "float32"
-        return (fnmatch.fnmatchcase(api, pattern) and precision in (of, "both") and fnmatch.fnmatchcase(place, places) and
+        applies = has_halves(call) if precision == "half" else precision in (of, "both")
+        return (applies and fnmatch.fnmatchcase(api, pattern) and fnmatch.fnmatchcase(place, places) and
                 (not case or CASES[case](call)))
     return bool(accused) and all(any(explains(entry, *row) for entry in known) for row in accused)
 
@@ -105,7 +112,7 @@ def is_known(known, api, call, accused):
 def column_of(call, precision):
     """Which column of the table a call belongs to."""
     of = {d for d in dtypes(call) if "float" in d or "complex" in d}
-    if of & {"torch.float16", "torch.bfloat16"}:
+    if has_halves(call):
         return "16 bits"
     if is_extreme(call):
         return "extreme"

@@ -299,6 +299,7 @@ static const struct {
     /* A product by what a kernel knows to be 1 is x, by what it does not exp(log x); a gradient c y / x of one number is c. */
     { "Torch.float_power(c128(1)[0.25 4], bool()[1])", -1, 0x3, 1e-15, 1e-14 },
     { "Torch.pow(c128(1)[0.25 4], 1)", -1, 0, 0, 0 },
+    { "Torch.pow(c128(1)[3 0], 9)", -1, 0x1, 1e-11, 1e-8 },
     { "Torch.prod(c64(1)[0.5 0.25])", 0, 0x3, 1e-7, 1e-5 },
     { "Torch.cumprod(c64(1)[0.5 0.25], 0)", 0, 0x3, 1e-8, 1e-5 },
     /* A cotangent is multiplied before it is summed over what was broadcast. */

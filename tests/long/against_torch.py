@@ -330,11 +330,12 @@ def is_ill_posed(call, source):
         if type(arguments.get(name)) is int and not 0 <= arguments[name] <= most:
             return True
     if call.api.startswith("Aten."):
-        if not inexact(call):  # numbers alone are not dispatched
+        if not inexact(call) or {"a", "b"} & set(call.kwargs):  # numbers alone, also of tensors, are not dispatched
             return True
         if type(arguments.get("reduction")) is int and not 0 <= arguments["reduction"] <= 2:
             return True
-        if base in ("std", "var", "std_mean", "var_mean") and len(args) == 2 and type(args[1]) is int:  # a flag or a dimension?
+        flag = args[1:2] if len(args) == 2 else [call.kwargs["dim"]] if "dim" in call.kwargs else []
+        if base in ("std", "var", "std_mean", "var_mean") and flag and type(flag[0]) in (bool, int, type(None)):  # or a dimension?
             return True
         if base.startswith("bitwise_") and any(type(a) is bool for a in args):  # becomes an int
             return True
@@ -364,8 +365,8 @@ def is_ill_posed(call, source):
     if base in ("as_strided_scatter", "_reshape_alias"):  # a view that holds an element twice, or memory behind the tensor
         size, stride, offset = [arguments.get(n) for n in ("size", "stride", "storage_offset")]
         return not is_view_of(args[0], size, stride, offset or 0)
-    if base == "histogram" and len(args) > 1 and isinstance(args[1], torch.Tensor):  # edges out of order
-        return bool((args[1].diff() < 0).any())
+    if base == "histogram" and isinstance(arguments.get("bins"), torch.Tensor):  # edges out of order
+        return bool((arguments["bins"].diff() < 0).any())
     if base in ("__getitem__", "__setitem__") and len(args) > 1 and type(args[1]) is list:  # a dump has tuples as lists
         return True
     if base in CASTS and any(bool((t.abs() >= 2.0 ** 31).any()) for t in tensors(args) if is_inexact(t)):  # undefined in C++

@@ -88,6 +88,13 @@ static const struct primitive unary_primitive = { "a function", unary_backward, 
 /* sin(pi x) / (pi x), NaN where x is infinite. */
 static double at_crossing(double x, double y) { return (void)y, isinf(x) ? INFINITY : 6; }
 static double at_pole_and_zero(double x, double y) { return (void)x, (void)y, 16; }
+/* Below 0 by reflection: pi / tan(pi r), r the fraction of x and pi r rounded as pi is (ATen's calc_digamma). */
+static double by_reflection(double x, double y)
+{
+    double sine = x < 0 ? fabs(sin(M_PI * (x - rint(x)))) : 1;
+    return at_pole_and_zero(x, y) +
+           3 * M_PI * M_PI * fmin(fabs(x), 1) / fmax(sine * sine, 0x1p-100);
+}
 /* The angle pi x is rounded, and pi before it, by half a unit. */
 static double of_angle(double x, double y) { return (void)y, 6 + 5 * fmin(fabs(x), 0x1p24); }
 /* Newton's method on erf: (erf(y) - x) / erf'(y), where erf(y) is rounded as x is. */
@@ -146,7 +153,7 @@ static kernel_loss *kernel_loss_of(const struct unary_function *f)
                   { "sinpi", of_angle },
                   { "cospi", of_angle },
                   { "lgamma", at_pole_and_zero },
-                  { "digamma", at_pole_and_zero },
+                  { "digamma", by_reflection },
                   { "erfinv", by_newton },
                   { "i0", by_exponential },
                   { "i1", by_odd_exponential },

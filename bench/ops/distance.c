@@ -183,7 +183,8 @@ static void euclidean_backward(struct call *call)
     struct node *none = node_compare(tape, COMPARE_EQ, d, zero);
     g = node_divide(tape, g, node_select(tape, none, node_scalar(tape, 1), d));
     g = node_select(tape, none, zero, g);
-    if (!call_require(call, g->rank == off->rank - 1, "a gradient for each distance is needed")) return;
+    if (!call_require(call, g->rank == off->rank - 1, "a gradient for each distance is needed"))
+        return;
     memcpy(shape, g->shape, sizeof shape);
     shape[g->rank] = 1;
     struct node *flow = node_multiply(tape, off, node_reshape(tape, g, g->rank + 1, shape));

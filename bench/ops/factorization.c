@@ -353,8 +353,7 @@ void call_least_squares(struct call *call, const char *name)
     struct node *columns = call_matrices(call, b), *y = solution_of_ranks(call, a, columns, ranks);
     if (!whole && rcond > least) { /* PyTorch's gradient is that of the default limit */
         const struct rank_tolerance usual = { least, 0 };
-        const int64_t *own =
-            call_ranks(call, a, rank_tolerances_all(tape, a->shape[0], usual));
+        const int64_t *own = call_ranks(call, a, rank_tolerances_all(tape, a->shape[0], usual));
         y = node_straight_through(tape, y, solution_of_ranks(call, a, columns, own));
     }
     struct node *solution = with_leading_of(tape, y, x);

@@ -247,10 +247,9 @@ static void determinant(struct call *call)
     case 0: call_return_typed(call, det, x->dtype); break;
     case 1: call_return_typed(call, node_function(tape, "log", det), x->dtype); break;
     default:
-        call_return_typed(call,
-                          det->imaginary ? node_divide(tape, det, size)
-                                         : node_apply(tape, "sign", det),
-                          x->dtype);
+        call_return_typed(
+            call, det->imaginary ? node_divide(tape, det, size) : node_apply(tape, "sign", det),
+            x->dtype);
         call_return_typed(call, node_apply(tape, "log", size), dtype_component(x->dtype));
     }
 }

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/complex_embedding.h"
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_embedding.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 #include "core/vectorize.h"

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/alias.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/eigenvectors.h"
 #include "bench/primitives/general_eigen.h"
+#include "bench/primitives/line_errors.h"
 #include "bench/primitives/matrix.h"
 #include "bench/primitives/singular_vectors.h"
 #include "bench/primitives/unary.h"

@@ -137,15 +137,39 @@ static struct node *differences(struct tape *tape, struct node *a, struct node *
     return node_subtract(tape, rows, node_reshape(tape, b, b->rank + 1, shape));
 }
 
+/* off g / d, nothing where the norm d is 0; off (..., M), g and d without the last dimension. */
+static struct node *slope_of_norm(struct tape *tape, struct node *off, struct node *g,
+                                  struct node *d)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    struct node *none = node_compare(tape, COMPARE_EQ, d, node_scalar(tape, 0));
+    g = node_divide(tape, g, node_select(tape, none, node_scalar(tape, 1), d));
+    g = node_select(tape, none, node_scalar(tape, 0), g);
+    if (tape_failed(tape)) return tape_failure(tape);
+    memcpy(shape, g->shape, sizeof shape);
+    shape[g->rank] = 1;
+    return node_multiply(tape, off, node_reshape(tape, g, g->rank + 1, shape));
+}
+
+/* The gradient starts from the distance as it was found. */
+static void found_distance_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                                    const void *parameters)
+{
+    struct node *off = node->inputs[1];
+    (void)parameters;
+    tape_accumulate(tape, off, slope_of_norm(tape, off, cotangent, node));
+}
+
 static void cdist(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
     if (!are_lists_of_points(call, a, b)) return;
     double p = call_real(call, "p");
-    struct node *y = distance_norm(tape, differences(tape, a, b), p);
+    struct node *off = differences(tape, a, b), *y = distance_norm(tape, off, p);
     if (tape_is_model(tape) && p == 2 && is_by_product(call, a, b))
-        y = node_model_either(tape, y, by_product(tape, a, b));
+        y = node_stated_gradient(tape, node_model_either(tape, y, by_product(tape, a, b)), 1, &off,
+                                 found_distance_backward, NULL);
     call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
 }
 
@@ -177,17 +201,12 @@ static void euclidean_backward(struct call *call)
     struct tape *tape = call->tape;
     struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
     struct node *d = real_argument(call, "cdist"), *g = real_argument(call, "grad");
-    int64_t shape[TENSOR_MAX_RANK];
     if (!are_lists_of_points(call, a, b)) return;
-    struct node *off = differences(tape, a, b), *zero = node_scalar(tape, 0);
-    struct node *none = node_compare(tape, COMPARE_EQ, d, zero);
-    g = node_divide(tape, g, node_select(tape, none, node_scalar(tape, 1), d));
-    g = node_select(tape, none, zero, g);
-    if (!call_require(call, g->rank == off->rank - 1, "a gradient for each distance is needed"))
+    struct node *off = differences(tape, a, b);
+    if (!call_require(call, g->rank == off->rank - 1 && d->rank == g->rank,
+                      "a gradient for each distance is needed"))
         return;
-    memcpy(shape, g->shape, sizeof shape);
-    shape[g->rank] = 1;
-    struct node *flow = node_multiply(tape, off, node_reshape(tape, g, g->rank + 1, shape));
+    struct node *flow = slope_of_norm(tape, off, g, d);
     if (tape_failed(tape)) return;
     flow = node_sum(tape, flow, 1u << (flow->rank - 2), false);
     call_return_typed(call, node_sum_to_shape(tape, flow, a->rank, a->shape),

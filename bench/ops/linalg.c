@@ -337,7 +337,7 @@ static void matrix_power(struct call *call)
     call_return_typed(call, with_leading_of(tape, result, x), x->dtype);
 }
 
-/* Of numbers, 1 x 1, PyTorch takes the function of numbers, which knows infinities. */
+/* Of numbers, 1 x 1, PyTorch takes the function of numbers, which knows infinities; their gradient is that of matrices. */
 static void matrix_exponential(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -345,6 +345,8 @@ static void matrix_exponential(struct call *call)
     if (tape_failed(tape)) return;
     bool numbers = !a->imaginary && a->shape[1] == 1 && a->shape[2] == 1;
     struct node *y = numbers ? node_apply(tape, "exp", a) : node_matrix_exponential(tape, a);
+    if (numbers && tape_is_model(tape))
+        y = node_straight_through(tape, y, node_matrix_exponential(tape, a));
     call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
 }
 

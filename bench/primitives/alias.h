@@ -44,15 +44,4 @@ struct node *node_model_unknown_slope(struct tape *tape, struct node *y, struct 
  * by as much as either, and its slope is unknown. y itself otherwise. */
 struct node *node_model_choice(struct tape *tape, struct node *y, struct node *a, struct node *b);
 
-/* In a model: y, lines of `length` along its last dimension, every element of which is off by at least `roundings` * unit * the root
- * mean square of its line, `partner` (y's shape; NULL: none) included: for algorithms whose error is bounded by the norm of the whole.
- * y itself otherwise. */
-struct node *node_model_line_error(struct tape *tape, struct node *y, struct node *partner,
-                                   int64_t length, double roundings);
-
-/* In a model: x, real or complex, to which the cotangent comes back as from node_model_line_error, of complex x with its other part as the
- * partner. x itself otherwise. */
-struct node *node_model_line_slope(struct tape *tape, struct node *x, int64_t length,
-                                   double roundings);
-
 #endif

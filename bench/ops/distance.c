@@ -74,9 +74,37 @@ static void largest_backward(struct tape *tape, struct node *node, struct node *
     gradient_pass(tape, d, cotangent, node_multiply(tape, node_apply(tape, "sign", d), largest));
 }
 
-/* The norm over the last dimension as cdist and pdist differentiate it. */
-static struct node *distance_norm(struct tape *tape, struct node *d, double p)
+/* A node over the differences d whose slope is that of the distances that were given, shaped as d but for the last dimension:
+ * sign(d) |d|^(p-1) / y^(p-1), 0 where y is. */
+static struct node *sloped_by_given(struct tape *tape, struct node *d, struct node *y, double p)
 {
+    int64_t shape[TENSOR_MAX_RANK];
+    struct node *fixed = node_detach(tape, d), *zero = node_scalar(tape, 0);
+    if (tape_failed(tape)) return d;
+    memcpy(shape, d->shape, sizeof shape);
+    shape[d->rank - 1] = 1;
+    y = node_reshape(tape, y, d->rank, shape);
+    struct node *none = node_compare(tape, COMPARE_EQ, y, zero), *slope;
+    y = node_select(tape, none, node_scalar(tape, 1), y);
+    slope = node_divide(tape, fixed, y);
+    if (p != 2) {
+        struct node *size = node_divide(tape, node_apply(tape, "abs", fixed), y);
+        size = node_apply2(tape, "pow", size, node_scalar(tape, p - 1));
+        slope = node_multiply(tape, node_apply(tape, "sign", fixed), size);
+        slope = node_select(tape, node_compare(tape, COMPARE_EQ, fixed, zero), zero, slope);
+    }
+    slope = node_detach(tape, node_select(tape, none, zero, slope));
+    return node_sum(tape, node_multiply(tape, d, slope), 1u << (d->rank - 1), false);
+}
+
+/* The norm over the last dimension as cdist and pdist differentiate it. text: what gives the distances to a gradient. */
+static struct node *distance_norm(struct call *call, struct node *d, double p)
+{
+    struct tape *tape = call->tape;
+    struct node *given = call->op->text ? call_tensor(call, call->op->text) : NULL;
+    if (given && p > 0 && p != INFINITY &&
+        (int64_t)given->n * d->shape[d->rank - 1] == (int64_t)d->n)
+        return sloped_by_given(tape, d, node_to_real(tape, given), p);
     uint32_t last = 1u << (d->rank - 1);
     struct node *y = node_vector_norm(tape, d, p, last, true);
     if (p == INFINITY) y = node_stated_gradient(tape, y, 1, &d, largest_backward, NULL);
@@ -135,7 +163,7 @@ static void cdist(struct call *call)
     shape[b->rank - 2] = 1;
     struct node *columns = node_reshape(tape, b, b->rank + 1, shape);
     double p = call_real(call, "p");
-    struct node *y = distance_norm(tape, node_subtract(tape, rows, columns), p);
+    struct node *y = distance_norm(call, node_subtract(tape, rows, columns), p);
     if (tape_is_model(tape) && p == 2 && is_by_product(call, a, b))
         y = node_model_either(tape, y, by_product(tape, a, b));
     call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
@@ -160,7 +188,7 @@ static void pdist(struct call *call)
     struct node *a = node_gather_rows(tape, x, 2, shape, (size_t)m, first, 0);
     struct node *d =
         node_subtract(tape, a, node_gather_rows(tape, x, 2, shape, (size_t)m, second, 0));
-    call_return_typed(call, distance_norm(tape, d, call_real(call, "p")), x->dtype);
+    call_return_typed(call, distance_norm(call, d, call_real(call, "p")), x->dtype);
 }
 
 /* The gradients: of cdist toward its first points, by the distances found. */
@@ -332,10 +360,10 @@ const struct op ops_distance[] = {
     { "pairwise_distance", FUNCTIONAL | TORCH, "(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False)", pairwise_distance, 0, 0, NULL },
     { "cdist", TORCH, "(Tensor x1, Tensor x2, float p=2.0, Any compute_mode=None)", cdist, OP_ONE_NODE, 0, NULL },
     { "_cdist_forward", ATEN, "(Tensor x1, Tensor x2, float p, int? compute_mode)", cdist, OP_ONE_NODE, 0, NULL },
-    { "_cdist_backward", ATEN, "(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist)", cdist_backward, OP_NO_GRADIENT, 0, NULL },
+    { "_cdist_backward", ATEN, "(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist)", cdist_backward, OP_NO_GRADIENT, 0, "cdist" },
     { "_euclidean_dist", ATEN, "(Tensor x1, Tensor x2, *, float p=2.0)", cdist, OP_ONE_NODE, 0, NULL },
     { "_pdist_forward", ATEN, "(Tensor input, float p=2)", pdist, OP_ONE_NODE, 0, NULL },
-    { "_pdist_backward", ATEN, "(Tensor grad, Tensor input, float p, Tensor pdist)", pdist_backward, OP_NO_GRADIENT, 0, NULL },
+    { "_pdist_backward", ATEN, "(Tensor grad, Tensor input, float p, Tensor pdist)", pdist_backward, OP_NO_GRADIENT, 0, "pdist" },
     { "pdist", FUNCTIONAL | TORCH, "(Tensor input, float p=2)", pdist, OP_ONE_NODE, 0, NULL },
     { "dist", TENSOR | TORCH, "(Tensor input, Tensor other, Scalar p=2)", dist, OP_ONE_NODE, 0, NULL },
     { "normalize", FUNCTIONAL, "(Tensor input, float p=2.0, int[1] dim=1, float eps=1e-12)", normalize, 0, 0, NULL },

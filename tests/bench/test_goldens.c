@@ -141,7 +141,7 @@ static bool draws_hold(char *text, size_t bytes, const struct bench_output *outp
 {
     const struct reference *r = &output->reference;
     const struct tensor *draws = &golden->tensor;
-    enum dtype dtype = golden->dtype != DT_NONE ? golden->dtype : draws->dtype;
+    enum dtype dtype = golden->dtype != DT_NONE ? golden->dtype : r->dtype;
     bool same = draws->rank == r->rank;
     for (int d = 0; same && d < r->rank; d++) same = draws->shape[d] == r->shape[d];
     if (!same || dtype != r->dtype) {

@@ -359,6 +359,12 @@ def is_ill_posed(call, source):
     if "_polynomial_" in base:  # a recurrence of as many steps
         return any(t.numel() and not bool((t.abs() <= 200).all()) for t in tensors(args[1:])) or any(
             type(a) in (int, float) and not abs(a) <= 200 for a in args[1:])
+    if base in ("cummin", "cummax") and args[0].dim() == 0:  # dimensions that are not looked at
+        return any(type(a) is int and a not in (0, -1) for a in args[1:] + list(call.kwargs.values()))
+    if base == "hinge_embedding_loss":  # integers beside complex numbers
+        return any(t.is_complex() for t in tensors(args))
+    if base.startswith("max_unpool"):
+        return any(type(v) is int and v < 0 for v in args[1:] + list(call.kwargs.values()))
     if base == "binomial" and args and isinstance(args[0], torch.Tensor):  # trials are counted
         return not torch.equal(args[0], args[0].round())
     if base in ("exponential_", "exponential"):  # all of them infinite
@@ -511,17 +517,18 @@ class Book(Goldens):
             return None
         if has_no_result(call, outputs):
             return None
-        if any(o is NotImplemented for o in outputs) or all(o is None for o in outputs):  # left to the other operand; nothing
+        if any(o is NotImplemented or isinstance(o, complex) for o in outputs) or all(o is None for o in outputs):  # left to the other operand; nothing
             return None
         refused = isinstance(native, str)
-        draws = not refused and native is not None and self.differs(call, native)
+        alone = not any(isinstance(o, torch.Tensor) and is_inexact(o) for o in outputs)  # integers beside floats belong to those
+        alone = alone and (refused or native is None or not self.differs(call, native))
         if refused:
             record["native_refused"] = native
         record["output"] = []
         for i, o in enumerate(outputs):
             itself, dtype = native[i] if isinstance(native, list) and i < len(native) else (None, None)
-            if isinstance(o, torch.Tensor) and isinstance(itself, torch.Tensor) and o.shape == itself.shape and not draws and (
-                    not is_inexact(o) or call.api.split(".", 1)[1].rstrip("_") in COMPARISONS):
+            if isinstance(o, torch.Tensor) and isinstance(itself, torch.Tensor) and o.shape == itself.shape and (
+                    (alone and not is_inexact(o)) or call.api.split(".", 1)[1].rstrip("_") in COMPARISONS):
                 o = itself  # comparisons are exact in the dtype of the call
             one = self.describe_output(o, None, i) if isinstance(o, torch.Tensor) or plain(o) else None
             if isinstance(o, torch.Tensor) and dtype is not None:

@@ -91,7 +91,16 @@ def airy_ai():
     return abs(torch.special.airy_ai(torch.tensor([-2.5], dtype=f64)).item() - float(mpmath.airyai(-2.5))) > 1e-10
 
 
-PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, igamma, airy_ai]
+def masked_select():
+    x, weights = torch.arange(6, dtype=f64).reshape(2, 3).t(), torch.arange(6, dtype=f64)
+    def f(x):
+        return (torch.masked_select(x, torch.tensor(True)) * weights).sum()
+    leaf = x.clone(memory_format=torch.preserve_format).requires_grad_()
+    f(leaf).backward()
+    return not torch.equal(leaf.grad.flatten(), weights)
+
+
+PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, igamma, airy_ai, masked_select]
 failed = [proof.__name__ for proof in PROOFS if not proof()]
 print(f"{len(PROOFS) - len(failed)} of {len(PROOFS)} defects shown", *failed)
 sys.exit(bool(failed))

@@ -468,6 +468,9 @@ struct node *node_power(struct tape *tape, struct node *a, struct node *b)
     if (!a->imaginary) a = node_complex(tape, a, node_imaginary_part(tape, a));
     if (!b->imaginary) b = node_complex(tape, b, node_imaginary_part(tape, b));
     struct node *y = complex_exp(tape, node_multiply(tape, b, complex_log(tape, a)));
-    y = node_select(tape, node_to_integer(tape, a, DT_BOOL), y, zero);
-    return node_select(tape, node_to_integer(tape, b, DT_BOOL), y, complex_one(tape));
+    struct node *is_base = node_to_integer(tape, a, DT_BOOL);
+    y = node_select(tape, is_base, y, zero);
+    /* Of 0^0 alone: the slope of a^b toward b = 0 is log a. */
+    struct node *of_zero = node_select(tape, is_base, y, complex_one(tape));
+    return node_select(tape, node_to_integer(tape, b, DT_BOOL), y, of_zero);
 }

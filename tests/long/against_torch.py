@@ -316,13 +316,13 @@ def has_other_types(call):
             declared.update((a.name, str(a.type)) for a in schema.arguments)
     names = list(declared)
     given = list(zip(names, call.args)) + list(call.kwargs.items())
-    return any((type(v) in (int, float) and "bool" in declared.get(n, "")) or
+    return any((type(v) not in (bool, type(None)) and "bool" in declared.get(n, "")) or
                (type(v) in (list, tuple) and "float" in declared.get(n, "") and "ist" not in declared[n]) for n, v in given)
 
 
 def is_ill_posed(call, source):
     """PyTorch runs it, but nobody else could know what it should return. `source`: the call that was changed."""
-    if has_other_types(call):
+    if has_other_types(call) or (call.api.startswith("Tensor.__") and call.kwargs):
         return True
     arguments, base, args = named(call), call.api.split(".", 1)[1], call.args
     for name, most in (("interpolation_mode", 2), ("padding_mode", 2)):  # enumerations, unchecked
@@ -333,7 +333,7 @@ def is_ill_posed(call, source):
             return True
         if type(arguments.get("reduction")) is int and not 0 <= arguments["reduction"] <= 2:
             return True
-        if base in ("std", "var", "std_mean", "var_mean") and len(args) == 2 and type(args[1]) is int:  # a flag or a dimension?
+        if base in ("std", "var", "std_mean", "var_mean") and len(args) == 2 and type(args[1]) in (int, bool):  # a flag or a dimension?
             return True
         if base.startswith("bitwise_") and any(type(a) is bool for a in args):  # becomes an int
             return True
@@ -347,6 +347,9 @@ def is_ill_posed(call, source):
         return any(t.is_complex() and t.dim() > 1 and bool(t.diagonal(0, -2, -1).imag.any()) for t in tensors(args))
     if base == "linalg_ldl_solve" or base == "linalg.ldl_solve":  # factors of the other kind
         return options_of(call) != options_of(source)
+    if base.startswith("upsample_"):  # scales that are not those of the sizes
+        return options_of(call) != options_of(source) or any(v != source.kwargs.get(k) for k, v in call.kwargs.items()
+                                                             if not isinstance(v, torch.Tensor))
     if base == "logit" and type(arguments.get("eps")) in (int, float):  # the limits have changed places
         return arguments["eps"] > 0.5
     if base in ("zeta", "special.zeta", "special_zeta"):  # as many terms

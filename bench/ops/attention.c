@@ -101,6 +101,10 @@ static void scaled_dot_product_attention(struct call *call)
     struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
                 *v = call_tensor(call, "value"), *const qkv[3] = { q, k, v };
     double p = call_real(call, "dropout_p");
+    if (!call_require(call, p == 0 || !call->op->detail,
+                      "the weights that are left by a dropout, which PyTorch 1.13 returns too, are "
+                      "not followed here: record the step with dropout_p 0"))
+        return;
     if (!call_require(call, q->rank >= 2 && k->rank >= 2 && v->rank >= 2,
                       "attention needs at least two dimensions"))
         return;
@@ -129,9 +133,7 @@ static void scaled_dot_product_attention(struct call *call)
     struct node *weights = node_softmax(tape, scores, scores->rank - 1);
     if (p == 0) call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);
     else if (!tape_failed(tape)) return_dropped(call, scores, weights, qkv, v);
-    if (!call->op->detail || tape_failed(tape)) return;
-    if (p == 0) call_return_typed(call, weights, q->dtype);
-    else call_return_none(call); /* what is left of the weights */
+    if (call->op->detail && !tape_failed(tape)) call_return_typed(call, weights, q->dtype);
 }
 
 /* ---- fused kernels of aten: (batch, heads, length, width) each --------------------------------------- */

@@ -102,7 +102,7 @@ def masked_select():
 
 def silu():
     z = torch.tensor([1.2 + 0.7j], dtype=c128)
-    return not torch.allclose(gradient(lambda x: torch.nn.functional.silu(x).abs(), z), gradient(lambda x: (x * torch.sigmoid(x)).abs(), z))
+    return not torch.allclose(gradient(lambda x: torch.ops.aten.silu_(x * 1).abs(), z), gradient(lambda x: (x * torch.sigmoid(x)).abs(), z))
 
 
 PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, igamma, airy_ai, masked_select, silu]

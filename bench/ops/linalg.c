@@ -557,6 +557,7 @@ static void covariance(struct call *call)
                     *w = call_optional_tensor(call, "aweights");
         if (f) weights = node_to_real(tape, f);
         if (w) aweights = node_to_real(tape, w);
+        if (w) dtype = call_float_type(call, (struct node *[]){ x, w }, 2);
         if (aweights) weights = weights ? node_multiply(tape, weights, aweights) : aweights;
     }
     double correction = call->op->detail ? 1 : call_real(call, "correction");

@@ -35,6 +35,7 @@ static const struct cost_class classes[] = {
     { "attention",    NULL,                                                                      10,    20,      0,  WORK_SCORES,          175 },
     { "random",       "dropout|dropout1d|feature_dropout|alpha_dropout|feature_alpha_dropout",  1.5,     4,      0,  WORK_DROPS,           155 },
     { "random",       NULL,                                                                      80,    80,      0,  WORK_NONE,              0 },
+    { "fake_quantize", NULL,                                                                     15,    40,      0,  WORK_NONE,              0 },
     { "npu_quantization", NULL,                                                                  15,    40,      0,  WORK_NONE,              0 },
     { "npu_quant_products", NULL,                                                                40,    40,      0,  WORK_NONE,              0 },
     { "npu_microscaling",   NULL,                                                                45,   125,      0,  WORK_NONE,              0 },

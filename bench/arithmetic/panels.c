@@ -37,6 +37,15 @@ static const void *element(const struct factor *f, size_t i)
     return (const char *)f->x + i * dtype_info(f->dtype)->bytes;
 }
 
+/* A row that is read soon: rows of a panel lie so far apart that the processor does not fetch them unasked. Memory beyond the last one is
+ * not touched. */
+enum { AHEAD = 4, CACHE_LINE = 64 };
+
+static void prefetch(const char *x, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += CACHE_LINE) __builtin_prefetch(x + i);
+}
+
 static struct stored store(double *buffer, const struct factor *f, size_t line, size_t lines,
                            size_t first, size_t width)
 {
@@ -51,8 +60,10 @@ static struct stored store(double *buffer, const struct factor *f, size_t line, 
     size_t rows = down ? width : lines, row = down ? lines : width, step = down ? f->term : f->line;
     if (step == row) dtype_to_double(buffer, element(f, start), f->dtype, rows * row);
     else
-        for (size_t i = 0; i < rows; i++)
+        for (size_t i = 0; i < rows; i++) {
+            prefetch(element(f, start + (i + AHEAD) * step), row * dtype_info(f->dtype)->bytes);
             dtype_to_double(buffer + i * row, element(f, start + i * step), f->dtype, row);
+        }
     return (struct stored){ buffer, row, down };
 }
 

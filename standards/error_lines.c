@@ -85,20 +85,41 @@ VECTORIZED static void add_each(struct line *restrict lines, const struct line *
     for (size_t i = 0; i < n * PARTS; i++) to[i] += from[i];
 }
 
-/* One line gets n elements, in eight interleaved sums. */
+/* Two elements, or sums of such. Vectors, because sums of a loop over parts would wait for memory. */
+typedef double pair __attribute__((vector_size(2 * sizeof(struct line))));
+
+static inline void add_pair(pair *sum, const struct line *element)
+{
+    pair x;
+    memcpy(&x, element, sizeof x);
+    *sum += x;
+}
+
+/* One line gets n elements, in eight interleaved sums: two each. */
 VECTORIZED static void add_run(struct line *line, const struct line *restrict element, size_t n)
 {
-    enum { WIDE = 8 * PARTS };
-    double sum[WIDE] = { 0 }, *to = (double *)line;
-    const double *restrict from = (const double *)element;
-    size_t i = 0;
-    for (; i + WIDE <= n * PARTS; i += WIDE)
-        LANES_LOOP for (size_t k = 0; k < WIDE; k++) sum[k] += from[i + k];
-    for (size_t k = 0; i < n * PARTS; i += PARTS, k += PARTS)
-        LANES_LOOP for (size_t p = 0; p < PARTS; p++) sum[k + p] += from[i + p];
-    for (size_t half = WIDE / 2; half >= PARTS; half /= 2)
-        for (size_t k = 0; k < half; k++) sum[k] += sum[k + half];
-    for (size_t k = 0; k < PARTS; k++) to[k] += sum[k];
+    enum { AT_A_TIME = 8 };
+    pair a = { 0 }, b = a, c = a, d = a;
+    for (; n >= AT_A_TIME; n -= AT_A_TIME, element += AT_A_TIME) {
+        add_pair(&a, element);
+        add_pair(&b, element + 2);
+        add_pair(&c, element + 4);
+        add_pair(&d, element + 6);
+    }
+    if (n >= 2) add_pair(&a, element);
+    if (n >= 4) add_pair(&b, element + 2);
+    if (n >= 6) add_pair(&c, element + 4);
+    if (n % 2) {
+        pair last = { 0 };
+        memcpy(&last, element + n - 1, sizeof *element);
+        if (n == 1) a += last;
+        else if (n == 3) b += last;
+        else if (n == 5) c += last;
+        else d += last;
+    }
+    a = (a + c) + (b + d);
+    double *to = (double *)line;
+    for (size_t k = 0; k < PARTS; k++) to[k] += a[k] + a[k + PARTS];
 }
 
 /* A row that is complete belongs to a slab of every dimension but the last. */

@@ -267,19 +267,23 @@ static double independent_errors(const struct lines *lines, size_t j)
     return fmax(fmin(independent, MOST_INDEPENDENT), 1);
 }
 
-/* Could line j be beyond `quotient`? Its mean is at most its rms, h of the most independent errors is smaller than g, and
- * both grow with fewer. */
-static bool may_exceed(const struct line *line, double least, double quotient)
+/* Could a line be beyond `quotient`? Its mean is at most its rms, h of the most independent errors is smaller than g, and both grow
+ * with fewer. The mean square of the others is known, so no root is taken of most lines. */
+static bool may_exceed(const struct lines *lines, const struct line *line, double quotient)
 {
-    double most = quotient * (1 - 0x1p-40) * least;
-    return line->count > 0 && line->squares > line->count * most * most;
+    double others = lines->total.count - line->count;
+    double most = quotient * (1 - 0x1p-40) * lines->least;
+    double square = SPREAD * SPREAD * (lines->total.squares - line->squares);
+    double scale = LEAST_SCALE * LEAST_SCALE * others;
+    scale = square > scale ? square : scale; /* of the others together */
+    return line->count > 0 && line->squares * others > line->count * most * most * scale;
 }
 
 static void try_line(struct line_findings *out, const struct lines *lines, size_t j)
 {
     const struct line *line = &lines->form->line[j];
     double others = lines->total.count - line->count, value;
-    if (!may_exceed(line, lines->least, out->quotient)) return;
+    if (!may_exceed(lines, line, out->quotient)) return;
     if (others < FEWEST_OTHERS || lines->met < FEWEST_LINES) return;
     double rms = sqrt(fmax(lines->total.squares - line->squares, 0) / others);
     double independent = independent_errors(lines, j);
@@ -305,7 +309,7 @@ static void try_form(struct line_findings *out, const struct error_field *field,
     static const double alarms = 1e-10;
     struct lines lines = { .form = form, .field = field, .x = log((double)field->n / alarms) };
     if (!form->line) return;
-    lines.least = LEAST_SCALE * sqrt(2 * lines.x / MOST_INDEPENDENT);
+    lines.least = sqrt(2 * lines.x / MOST_INDEPENDENT);
     sum_lines(&lines);
     for (size_t j = 0; j < form->count; j++) try_line(out, &lines, j);
 }

@@ -387,7 +387,7 @@ struct node *gelu_of(struct tape *tape, struct node *x, bool by_tanh)
     struct node *argument = node_multiply(tape, node_multiply(tape, factor, x), cubic);
     /* or x/2 (1 + tanh(c)). */
     struct node *y = node_multiply(tape, x, node_apply(tape, "sigmoid", argument));
-    return node_model_error(tape, y, x, 6);
+    return node_model_own_error(tape, y, x, 6);
 }
 
 static void gelu(struct call *call)

@@ -85,20 +85,41 @@ VECTORIZED static void add_each(struct line *restrict lines, const struct line *
     for (size_t i = 0; i < n * PARTS; i++) to[i] += from[i];
 }
 
-/* One line gets n elements, in eight interleaved sums. */
+/* Two elements, or sums of such. Vectors, because sums of a loop over parts would wait for memory. */
+typedef double pair __attribute__((vector_size(2 * sizeof(struct line))));
+
+static inline void add_pair(pair *sum, const struct line *element)
+{
+    pair x;
+    memcpy(&x, element, sizeof x);
+    *sum += x;
+}
+
+/* One line gets n elements, in eight interleaved sums: two each. */
 VECTORIZED static void add_run(struct line *line, const struct line *restrict element, size_t n)
 {
-    enum { WIDE = 8 * PARTS };
-    double sum[WIDE] = { 0 }, *to = (double *)line;
-    const double *restrict from = (const double *)element;
-    size_t i = 0;
-    for (; i + WIDE <= n * PARTS; i += WIDE)
-        LANES_LOOP for (size_t k = 0; k < WIDE; k++) sum[k] += from[i + k];
-    for (size_t k = 0; i < n * PARTS; i += PARTS, k += PARTS)
-        LANES_LOOP for (size_t p = 0; p < PARTS; p++) sum[k + p] += from[i + p];
-    for (size_t half = WIDE / 2; half >= PARTS; half /= 2)
-        for (size_t k = 0; k < half; k++) sum[k] += sum[k + half];
-    for (size_t k = 0; k < PARTS; k++) to[k] += sum[k];
+    enum { AT_A_TIME = 8 };
+    pair a = { 0 }, b = a, c = a, d = a;
+    for (; n >= AT_A_TIME; n -= AT_A_TIME, element += AT_A_TIME) {
+        add_pair(&a, element);
+        add_pair(&b, element + 2);
+        add_pair(&c, element + 4);
+        add_pair(&d, element + 6);
+    }
+    if (n >= 2) add_pair(&a, element);
+    if (n >= 4) add_pair(&b, element + 2);
+    if (n >= 6) add_pair(&c, element + 4);
+    if (n % 2) {
+        pair last = { 0 };
+        memcpy(&last, element + n - 1, sizeof *element);
+        if (n == 1) a += last;
+        else if (n == 3) b += last;
+        else if (n == 5) c += last;
+        else d += last;
+    }
+    a = (a + c) + (b + d);
+    double *to = (double *)line;
+    for (size_t k = 0; k < PARTS; k++) to[k] += a[k] + a[k + PARTS];
 }
 
 /* A row that is complete belongs to a slab of every dimension but the last. */
@@ -246,19 +267,23 @@ static double independent_errors(const struct lines *lines, size_t j)
     return fmax(fmin(independent, MOST_INDEPENDENT), 1);
 }
 
-/* Could line j be beyond `quotient`? Its mean is at most its rms, h of the most independent errors is smaller than g, and
- * both grow with fewer. */
-static bool may_exceed(const struct line *line, double least, double quotient)
+/* Could a line be beyond `quotient`? Its mean is at most its rms, h of the most independent errors is smaller than g, and both grow
+ * with fewer. The mean square of the others is known, so no root is taken of most lines. */
+static bool may_exceed(const struct lines *lines, const struct line *line, double quotient)
 {
-    double most = quotient * (1 - 0x1p-40) * least;
-    return line->count > 0 && line->squares > line->count * most * most;
+    double others = lines->total.count - line->count;
+    double most = quotient * (1 - 0x1p-40) * lines->least;
+    double square = SPREAD * SPREAD * (lines->total.squares - line->squares);
+    double scale = LEAST_SCALE * LEAST_SCALE * others;
+    scale = square > scale ? square : scale; /* of the others together */
+    return line->count > 0 && line->squares * others > line->count * most * most * scale;
 }
 
 static void try_line(struct line_findings *out, const struct lines *lines, size_t j)
 {
     const struct line *line = &lines->form->line[j];
     double others = lines->total.count - line->count, value;
-    if (!may_exceed(line, lines->least, out->quotient)) return;
+    if (!may_exceed(lines, line, out->quotient)) return;
     if (others < FEWEST_OTHERS || lines->met < FEWEST_LINES) return;
     double rms = sqrt(fmax(lines->total.squares - line->squares, 0) / others);
     double independent = independent_errors(lines, j);
@@ -284,7 +309,7 @@ static void try_form(struct line_findings *out, const struct error_field *field,
     static const double alarms = 1e-10;
     struct lines lines = { .form = form, .field = field, .x = log((double)field->n / alarms) };
     if (!form->line) return;
-    lines.least = LEAST_SCALE * sqrt(2 * lines.x / MOST_INDEPENDENT);
+    lines.least = sqrt(2 * lines.x / MOST_INDEPENDENT);
     sum_lines(&lines);
     for (size_t j = 0; j < form->count; j++) try_line(out, &lines, j);
 }

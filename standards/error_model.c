@@ -325,14 +325,18 @@ VECTORIZED static size_t measure_exact(struct measured_block *restrict out,
     const double *restrict own = readable(bounds->error, want);
     const double relative = bounds->relative, absolute = bounds->absolute;
     const bool stored = bounds->error;
+    const int ties = !bounds->bounded;
     size_t special = 0, worse = 0;
     quotient *= 1 - 0x1p-40;
     for (size_t i = 0; i < n; i++) {
         double half = half_unit_f32(want[i]), magnitude = fabs(want[i]);
         double size = fabs(got[i] - want[i]);
         double whole = stored ? own[i] : relative * magnitude + absolute;
+        /* Halfway between two numbers either is a rounding of what is off by more than nothing. Below a power of two numbers are
+         * closer. */
+        int tie = (size == half) & ties & (whole > 0) & (magnitude != half * 0x1p24);
         int plain = (magnitude <= largest) & (kernel_bound[i] == 0) & (kernel_rms[i] < INFINITY) &
-                    (size < half);
+                    ((size < half) | tie);
         special += plain ? 0 : 1;
         out->size[i] = size;
         out->allowed[i] = whole + half;

@@ -462,7 +462,7 @@ struct node *gelu_of(struct tape *tape, struct node *x, bool by_tanh)
     struct node *argument = node_multiply(tape, node_multiply(tape, factor, x), cubic);
     /* or x/2 (1 + tanh(c)). */
     struct node *y = node_multiply(tape, x, node_apply(tape, "sigmoid", argument));
-    y = node_model_error(tape, y, x, 6);
+    y = node_model_own_error(tape, y, x, 6);
     if (!composes(tape)) return y;
     struct node *right = node_offset(tape, tanh_of_cubic(tape, x), 1);
     y = node_as_steps(tape, y, node_multiply(tape, node_scale(tape, x, 0.5), right), "gelu");

@@ -36,7 +36,7 @@ struct node *scale_and_shift(struct tape *tape, struct node *y, struct node *wei
     if (!bias) return y;
     y = node_add(tape, y, bias); /* or bias - mean * scale first */
     return tape_is_model(tape)
-               ? node_model_error(tape, y, node_broadcast(tape, bias, y->rank, y->shape), 2)
+               ? node_model_own_error(tape, y, node_broadcast(tape, bias, y->rank, y->shape), 2)
                : y;
 }
 

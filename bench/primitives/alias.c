@@ -2,6 +2,7 @@
 #include "bench/primitives/alias.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_embedding.h"
@@ -59,20 +60,51 @@ static void join_wide_errors(double *out, const struct node *y, const double *x,
         out[i] = isfinite(y->value[i]) ? hypot(node_error(y, i), more * fabs(x[i])) : 0;
 }
 
-struct node *node_model_error(struct tape *tape, struct node *y, struct node *x, double roundings)
+/* In place, where the errors are in an array. */
+static void join_own_errors(const struct node *y, const double *x,
+                            const struct joined_error *joined)
+{
+    enum { BLOCK = 512 };
+    double before[BLOCK];
+    for (size_t i = 0; i < y->n; i += BLOCK) {
+        size_t count = y->n - i < BLOCK ? y->n - i : BLOCK;
+        memcpy(before, y->error + i, count * sizeof *before);
+        join_errors(y->error + i, before, y->value + i, x + i, joined, count);
+    }
+}
+
+/* y with more error; `takes`: its array of errors is used for those of the new node. */
+static struct node *with_more_error(struct tape *tape, struct node *y, struct node *x,
+                                    double roundings, bool takes)
 {
     if (!tape_is_model(tape)) return y;
     const double *value = node_values(tape, x);
     struct node *out = node_alias(tape, y, y->dtype);
-    double *error = tape_allocate(tape, y->n, sizeof *error);
-    if (tape_failed(tape) || x->n != y->n) return y;
-    bool typical = tape_is_typical(tape);
+    bool typical = tape_is_typical(tape), wide = typical && tape->wide;
     double more = (typical ? roundings / 4 : roundings) * tape->unit;
     const struct joined_error joined = { y->relative, y->absolute, more, typical };
-    if (typical && tape->wide) join_wide_errors(error, out, value, more);
+    if (tape_failed(tape) || x->n != y->n) return y;
+    if (takes && y->error && !wide) {
+        join_own_errors(y, value, &joined);
+        return out;
+    }
+    double *error = tape_allocate(tape, y->n, sizeof *error);
+    if (!error) return y;
+    if (wide) join_wide_errors(error, out, value, more);
     else join_errors(error, y->error, out->value, value, &joined, y->n);
     out->error = error;
     return out;
+}
+
+struct node *node_model_error(struct tape *tape, struct node *y, struct node *x, double roundings)
+{
+    return with_more_error(tape, y, x, roundings, false);
+}
+
+struct node *node_model_own_error(struct tape *tape, struct node *y, struct node *x,
+                                  double roundings)
+{
+    return with_more_error(tape, y, x, roundings, true);
 }
 
 static const struct primitive anything = { "anything", alias_backward, NULL, NULL };

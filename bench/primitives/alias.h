@@ -22,6 +22,10 @@ struct node *node_detach(struct tape *tape, struct node *x);
  * shape. */
 struct node *node_model_error(struct tape *tape, struct node *y, struct node *x, double roundings);
 
+/* The same where y has just been made and is for this alone: an array of errors that it has of its own is used again. */
+struct node *node_model_own_error(struct tape *tape, struct node *y, struct node *x,
+                                  double roundings);
+
 /* In a model: y, of which a kernel may return anything, an infinity and a NaN included, where `lost` (integer, y's shape) is not
  * 0; and x, whose gradient may be anything there. y and x themselves otherwise. */
 struct node *node_model_anything(struct tape *tape, struct node *y, struct node *lost);

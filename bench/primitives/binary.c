@@ -63,7 +63,7 @@ struct node *node_multiply_slope(struct tape *tape, struct node *c, struct node 
     if (tape->deviation && tape->deviation->other_formulas) return factor_by_factor(tape, c, slope);
     struct node *flow = node_multiply(tape, c, slope);
     return flow->n == slope->n && tape_is_model(tape)
-               ? node_model_error(tape, flow, slope, 2 * tape->tiny / tape->unit)
+               ? node_model_own_error(tape, flow, slope, 2 * tape->tiny / tape->unit)
                : flow;
 }
 

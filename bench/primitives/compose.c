@@ -134,8 +134,8 @@ struct node *compose_folded(struct tape *tape, struct node *y, struct node *x, s
     struct node *shift =
         node_broadcast(tape, node_detach(tape, node_multiply(tape, m, a)), y->rank, y->shape);
     struct node *size = node_multiply(tape, node_detach(tape, x), node_detach(tape, a));
-    y = node_model_error(tape, y, size, 6);
-    return node_model_error(tape, y, shift, 6);
+    y = node_model_own_error(tape, y, size, 6);
+    return node_model_own_error(tape, y, shift, 6);
 }
 
 /* 0, off by what x is. */

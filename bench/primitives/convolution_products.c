@@ -65,29 +65,34 @@ static size_t depth_of(const struct convolution *c) { return c->channels * c->ta
 
 /* ---- columns ------------------------------------------------------------------------------------ */
 
-/* Input position read by output point `point` at tap `tap`, or -1 in the padding. */
-static int64_t pixel_of(const struct convolution_geometry *g, size_t point, size_t tap)
+/* Along dimension d: the pixel that output index o reads at tap index k, or -1 in the padding. */
+static int64_t pixel_along(const struct convolution_geometry *g, int d, int64_t o, int64_t k)
 {
-    int64_t pixel = 0, scale = 1;
-    for (int d = 2; d >= 0; d--) {
-        int64_t o = (int64_t)(point % (size_t)g->y[2 + d]),
-                k = (int64_t)(tap % (size_t)g->w[2 + d]);
-        point /= (size_t)g->y[2 + d];
-        tap /= (size_t)g->w[2 + d];
-        int64_t i = o * g->stride[d] - g->padding[d] + k * g->dilation[d];
-        if (i < 0 || i >= g->x[2 + d]) return -1;
-        pixel += i * scale;
-        scale *= g->x[2 + d];
-    }
-    return pixel;
+    int64_t i = o * g->stride[d] - g->padding[d] + k * g->dilation[d];
+    return i >= 0 && i < g->x[2 + d] ? i : -1;
+}
+
+/* Input positions read at one tap by all output points, or -1 in the padding. */
+static void map_tap(int64_t *pixel, const struct convolution_geometry *g, int64_t tap)
+{
+    const int64_t *x = g->x + 2, *y = g->y + 2, *w = g->w + 2;
+    const int64_t k[3] = { tap / w[2] / w[1], tap / w[2] % w[1], tap % w[2] };
+    for (int64_t a = 0; a < y[0]; a++)
+        for (int64_t b = 0; b < y[1]; b++) {
+            int64_t i = pixel_along(g, 0, a, k[0]), j = pixel_along(g, 1, b, k[1]);
+            int64_t row = i < 0 || j < 0 ? -1 : (i * x[1] + j) * x[2];
+            for (int64_t c = 0; c < y[2]; c++) {
+                int64_t column = pixel_along(g, 2, c, k[2]);
+                *pixel++ = row < 0 || column < 0 ? -1 : row + column;
+            }
+        }
 }
 
 static int64_t *pixel_map(struct tape *tape, const struct convolution *c)
 {
     int64_t *map = tape_allocate(tape, c->taps * c->points, sizeof *map);
     for (size_t tap = 0; map && tap < c->taps; tap++)
-        for (size_t point = 0; point < c->points; point++)
-            map[tap * c->points + point] = pixel_of(&c->g, point, tap);
+        map_tap(map + tap * c->points, &c->g, (int64_t)tap);
     return map;
 }
 

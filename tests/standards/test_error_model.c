@@ -22,10 +22,23 @@ static double any_value(void)
     return ldexp(uniform() - 0.5, (int)(next_random() % 40) - 20 - (uniform() < 0.02 ? 130 : 0));
 }
 
-/* Errors of up to `size` bounds; the bounds of a block are of one kind: none, tiny, some units, infinite. */
+/* Halfway between two numbers, or a power of two and what is half a unit below it. */
+static void tie(size_t i)
+{
+    float one = (float)hi[i], next = nextafterf(one, INFINITY);
+    if (!isfinite(one) || !isfinite(next)) return;
+    int exponent;
+    if (uniform() < 0.2) one = copysignf(ldexpf(1, (frexpf(one, &exponent), exponent)), one);
+    if (uniform() < 0.2) next = nextafterf(one, 0);
+    hi[i] = uniform() < 0.1 ? one : ((double)one + next) / 2;
+    got[i] = uniform() < 0.5 ? one : next;
+}
+
+/* Errors of up to `size` bounds, or roundings of a model that is exact; the bounds of a block are of one kind: none, tiny, some units, infinite. */
 static void draw(double size, enum reference_state state_of, bool own_bounds,
                  struct reference *want)
 {
+    bool exact = uniform() < 0.2;
     for (size_t i = 0; i < N; i++) {
         double unit = 0x1p-24 * fabs(hi[i] = any_value());
         double kind = uniform();
@@ -39,6 +52,9 @@ static void draw(double size, enum reference_state state_of, bool own_bounds,
         double reach = isfinite(bound[i]) ? bound[i] + error[i] + unit / 2 : unit;
         got[i] = (float)(hi[i] + size * (2 * uniform() - 1) * reach);
         if (uniform() < 0.0005) got[i] = (float)any_value();
+        if (uniform() < 0.02) tie(i);
+        else if (exact) got[i] = (float)hi[i];
+        if (exact) bound[i] = rms[i] = 0;
     }
     *want = (struct reference){ .dtype = DT_F32,
                                 .rank = 2,

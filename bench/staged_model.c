@@ -15,8 +15,8 @@ struct staged_context {
     struct bench *bench;
     size_t i;
     bool gradient;
-    struct staged_steps
-        *known[2][2]; /* by other formulas, stored results; after they were asked for */
+    /* By other formulas, composed functions, stored results; after they were asked for. */
+    struct staged_steps *known[2][2][2];
 };
 
 static struct status open_models(struct bench *bench, enum dtype dtype)
@@ -141,7 +141,8 @@ static struct status find_steps(struct staged_steps **steps, struct staged_conte
 {
     struct arena *arena = context->bench->own.arena;
     const struct what_result result = { context->gradient, context->i };
-    struct staged_steps **known = &context->known[choice->other_formulas][choice->stored];
+    struct staged_steps **known =
+        &context->known[choice->other_formulas][choice->composed_functions][choice->stored];
     *steps = *known;
     if (*known) return status_ok();
     *steps = arena_allocate(arena, sizeof **steps);

@@ -12,7 +12,7 @@
 #include "core/arena.h"
 #include "online/online_config.h"
 #include "runner/devices/worker/framework_backend.h"
-#include "runner/environment.h"
+#include "runner/give_way.h"
 #include "runner/run.h"
 #include "runner/run_options.h"
 
@@ -103,7 +103,7 @@ static struct status run(int *exit_status, const void *options)
     struct arena arena = { 0 };
     struct framework_backend found;
     resolved.warnings = warning_printer;
-    if (resolved.nice) environment_give_way();
+    if (resolved.nice) give_way();
     struct status status = announce_torch(&resolved, &found, &arena);
     if (!status.code) status = run_dumps(exit_status, &resolved, &arena);
     /* After an interruption threads may still use what lies there; the process is about to end. */

@@ -19,7 +19,7 @@
 #include "report/failing.h"
 #include "results/evidence.h"
 #include "runner/devices/device_classes.h"
-#include "runner/environment.h"
+#include "runner/give_way.h"
 #include "standards/header_language.h"
 #include "standards/profile.h"
 
@@ -231,6 +231,8 @@ static struct status serve_by(int *exit_status, struct serve_options *o, struct 
     o->run.warnings = (struct warnings){ print_warning, &online.watcher };
     TRY(find_config(&online.config, arena, o));
     TRY(read_token(&online.token, arena, o));
+    /* A password was asked for at the terminal, which the process may leave here. */
+    if (o->run.nice) give_way();
     TRY(interrupts_open(&interrupts));
     struct status status = online_run(exit_status, &online, &interrupts);
     if (status.code != STATUS_INTERRUPTED) interrupts_close(&interrupts);
@@ -241,7 +243,6 @@ static struct status serve(int *exit_status, const void *options)
 {
     struct serve_options resolved = *(const struct serve_options *)options;
     struct arena arena = { 0 };
-    if (resolved.run.nice) environment_give_way();
     resolved.run.backend = "recorded";
     struct status status = serve_by(exit_status, &resolved, &arena);
     if (status.code != STATUS_INTERRUPTED) arena_release(&arena);

@@ -8,8 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -66,14 +64,6 @@ bool environment_restore_arithmetic(void)
 }
 
 void environment_leave_thread(void) { number_library_leave_thread(); }
-
-void environment_give_way(void)
-{
-    /* From linux/ioprio.h: the C library has no function for it. */
-    enum { OF_PROCESS = 1, THIS_THREAD = 0, CLASS_IDLE = 3, CLASS_SHIFT = 13, LEAST_PRIORITY = 19 };
-    (void)setpriority(PRIO_PROCESS, THIS_THREAD, LEAST_PRIORITY);
-    (void)syscall(SYS_ioprio_set, OF_PROCESS, THIS_THREAD, CLASS_IDLE << CLASS_SHIFT);
-}
 
 int environment_cores(void)
 {

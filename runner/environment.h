@@ -25,10 +25,6 @@ bool environment_restore_arithmetic(void);
 /* Free what the number libraries keep per thread; call at the end of a worker thread. */
 void environment_leave_thread(void);
 
-/* Let everybody else on the machine go first, at the processors and at the disks, from now on: this thread, and
- * the threads and processes that it starts. */
-void environment_give_way(void);
-
 /* Processor cores this process may use, at least 1. */
 int environment_cores(void);
 

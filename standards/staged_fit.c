@@ -10,6 +10,12 @@
 enum { MOST_KERNELS = 96, PLAIN_KERNELS = 16 };
 static const double MOST_WORK = 0x1p28;
 
+/* How well a kernel fits. */
+struct trial {
+    double share;    /* of the elements (struct staged_fit) */
+    double distance; /* of its values from the result, in units, 8 at most each */
+};
+
 struct search {
     struct reference *want;
     const double *got, *rounded; /* the result, and the rounded reference */
@@ -17,9 +23,8 @@ struct search {
     double *kernel;              /* and as doubles */
     double enough;
     struct staged_fit best;
-    double
-        nearest; /* of the best: how far its values are from the result, in units, 8 at most each */
-    int steps;   /* of the best */
+    struct trial nearest; /* of the best, */
+    size_t elsewhere;     /* and its elements that are not the rounded reference */
     size_t tried, most;
     bool can;
 };
@@ -35,6 +40,7 @@ static void round_all(double *out, void *store, enum dtype dtype, const double *
 struct look {
     struct search *search;
     size_t reproduced, contradicted;
+    size_t rounded_elsewhere; /* elements of the kernel that are not the rounded reference */
     double distance;
 };
 
@@ -52,6 +58,7 @@ static void count_reproduced(void *context, const double *values)
     round_all(s->kernel, s->store, s->want->dtype, values, s->want->n);
     for (size_t i = 0; i < s->want->n; i++) {
         bool differs = !is_same(s->got[i], s->rounded[i]);
+        look->rounded_elsewhere += !is_same(s->kernel[i], s->rounded[i]);
         if (is_same(s->got[i], s->kernel[i])) {
             look->reproduced += differs;
             continue;
@@ -67,26 +74,31 @@ static double share_of(size_t differing, const struct look *look)
     return all ? (double)look->reproduced / (double)all : 0;
 }
 
-/* Compute a kernel; *better when it fits better than all before. */
-static struct status try_kernel(struct search *s, const struct staged_choice *choice, bool *better)
+/* More of the elements, or the same and nearer to the others. */
+static bool is_better(const struct trial *a, const struct trial *b)
 {
-    struct look look = { s, 0, 0, 0 };
+    return a->share > b->share || (a->share == b->share && a->distance < b->distance);
+}
+
+/* Compute a kernel, and keep it when it fits better than all before. */
+static struct status try_kernel(struct search *s, const struct staged_choice *choice,
+                                struct trial *trial)
+{
+    struct look look = { s, 0, 0, 0, 0 };
     bool can;
-    *better = false;
+    *trial = (struct trial){ -1, 0 };
     s->tried++;
     TRY(s->want->compute_staged(s->want, &can, choice, count_reproduced, &look));
     if (!can) return status_ok();
-    double share = share_of(s->best.differing, &look);
-    *better = !s->can || share > s->best.share ||
-              (share == s->best.share && look.distance < s->nearest);
+    *trial = (struct trial){ share_of(s->best.differing, &look), look.distance };
+    if (s->can && !is_better(trial, &s->nearest)) return status_ok();
     s->can = true;
-    if (!*better) return status_ok();
+    s->nearest = *trial;
     s->best.reproduced = look.reproduced;
     s->best.contradicted = look.contradicted;
-    s->best.share = share;
-    s->nearest = look.distance;
-    s->steps = s->want->staged_step_count;
+    s->best.share = trial->share;
     s->best.choice = *choice;
+    s->elsewhere = look.rounded_elsewhere;
     return status_ok();
 }
 
@@ -98,10 +110,10 @@ static bool is_over(const struct search *s)
 /* Kernels that round at all steps. */
 static struct status try_plain_kernels(struct search *s)
 {
-    bool better;
+    struct trial trial;
     for (unsigned k = 0; k < PLAIN_KERNELS && !is_over(s); k++) {
         const struct staged_choice choice = { k & 1, k & 2, k & 4, k & 8, 0 };
-        TRY(try_kernel(s, &choice, &better));
+        TRY(try_kernel(s, &choice, &trial));
         if (!s->can) return status_ok();
         if (k == 7 && !s->want->staged_gradient) return status_ok();
     }
@@ -111,15 +123,21 @@ static struct status try_plain_kernels(struct search *s)
 /* From a kernel on, one step changed at a time, for as long as that fits better. */
 static struct status descend(struct search *s, struct staged_choice from)
 {
-    bool better, any = true;
+    struct trial here, there;
+    bool any = true;
+    if (is_over(s)) return status_ok();
+    TRY(try_kernel(s, &from, &here));
+    const int steps = s->want->staged_step_count; /* with these formulas */
     while (any && !is_over(s)) {
         any = false;
-        for (int k = 0; k < s->steps && !is_over(s); k++) {
+        for (int k = 0; k < steps && !is_over(s); k++) {
             struct staged_choice choice = from;
             choice.kept ^= UINT64_C(1) << k;
-            TRY(try_kernel(s, &choice, &better));
-            if (better) from = choice;
-            any |= better;
+            TRY(try_kernel(s, &choice, &there));
+            if (!is_better(&there, &here)) continue;
+            from = choice;
+            here = there;
+            any = true;
         }
     }
     return status_ok();
@@ -141,6 +159,25 @@ static struct status search_open(struct search *s, struct arena *arena, const st
     return status_ok();
 }
 
+static double log_choices(size_t n, size_t k)
+{
+    return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
+}
+
+/* P(at least `reproduced` of `differing` elements among `n` are among the kernel's own, in its direction), times the kernels. */
+static double chance_of(const struct search *s)
+{
+    size_t n = s->want->n, d = s->best.differing, f = s->elsewhere;
+    size_t most = d < f ? d : f;
+    double sum = 0;
+    for (size_t k = s->best.reproduced; k <= most; k++) {
+        if (d - k > n - f) continue;
+        double one = log_choices(f, k) + log_choices(n - f, d - k) - log_choices(n, d);
+        sum += exp(one - (double)s->best.reproduced * log(2));
+    }
+    return fmin(1, sum * (double)s->tried);
+}
+
 struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *arena,
                               struct reference *want, const struct tensor *got, double enough)
 {
@@ -150,13 +187,18 @@ struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *a
     if (!want->compute_staged) return status_ok();
     TRY(search_open(&s, arena, got));
     TRY(try_plain_kernels(&s));
-    double work = (double)want->n * (double)(s.steps + 1);
+    double work = (double)want->n * (double)(want->staged_step_count + 1);
     s.most = (size_t)fmax(fmin(MOST_KERNELS, MOST_WORK / work), PLAIN_KERNELS);
     if (s.can) TRY(descend(&s, s.best.choice));
-    struct staged_choice none = s.best.choice;
-    none.kept = UINT64_MAX;
-    if (s.can) TRY(descend(&s, none));
+    for (unsigned k = 0; s.can && k < (s.want->staged_gradient ? 4 : 2); k++) {
+        struct staged_choice none = s.best.choice;
+        none.kept = UINT64_MAX;
+        none.composed_functions ^= k & 1;
+        none.stored ^= k >> 1;
+        TRY(descend(&s, none));
+    }
     *can = s.can;
+    s.best.chance = chance_of(&s);
     *out = s.best;
     return status_ok();
 }

@@ -24,6 +24,9 @@ struct staged_fit {
     size_t reproduced;   /* those of them that the best kernel gives, */
     size_t contradicted; /* and elements that are, where it gives another number */
     double share;        /* reproduced over differing and contradicted, 0 without any */
+    /* At least the probability that errors which have nothing to do with the kernels, in as many elements anywhere and up or
+     * down, agree so well with one of those tried: hypergeometric, one half for the direction, times their number. */
+    double chance;
     struct staged_choice choice;
 };
 

@@ -14,7 +14,7 @@
 #ifndef PROBE_BENCH_ARITHMETIC_PANELS_H
 #define PROBE_BENCH_ARITHMETIC_PANELS_H
 
-#include "bench/arithmetic/dot.h"
+#include "bench/arithmetic/dot_lines.h"
 
 enum { PANEL = 128 }; /* the most terms of one */
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "bench/arithmetic/rounding.h"
 #include "core/vectorize.h"
 
 /* The exponent of the last bit that is set in x, finite and not 0. */
@@ -49,50 +50,17 @@ enum { LANES = 8, BLOCK = 64, PARTS = 4, WIDTH = SUM_SPREAD_LINES };
 #define FOR_EACH_LINE LANES_LOOP for (size_t w = 0; w < width; w++)
 #define OF_ANY_WIDTH  static inline __attribute__((always_inline))
 
-/* Sums in float as kernels form them. */
-struct imitation {
-    float forward[WIDTH], fused[WIDTH], reverse[WIDTH], lane[LANES][WIDTH], block[WIDTH],
-        blocks[WIDTH], part[PARTS][WIDTH];
-    double walk[WIDTH],
-        apart[WIDTH]; /* the sum, and the largest error of a partial one of `forward` */
-};
-
 OF_ANY_WIDTH void add_to_each(float *restrict sum, const float *restrict x, size_t width)
 {
     FOR_EACH_LINE sum[w] += x[w];
 }
 
-OF_ANY_WIDTH void imitate(struct imitation *restrict sums, const double *restrict term, size_t n,
-                          size_t width)
+/* The same where what is added begins anew. */
+OF_ANY_WIDTH void move_to_each(float *restrict sum, float *restrict x, size_t width)
 {
-    size_t part = (n + PARTS - 1) / PARTS;
-    memset(sums, 0, sizeof *sums);
-    for (size_t k = 0; k < n; k++) {
-        const double *restrict here = term + k * width, *restrict back = term + (n - 1 - k) * width;
-        float x[WIDTH], last[WIDTH];
-        FOR_EACH_LINE x[w] = (float)here[w];
-        FOR_EACH_LINE last[w] = (float)back[w];
-        add_to_each(sums->forward, x, width);
-        FOR_EACH_LINE sums->walk[w] += x[w];
-        FOR_EACH_LINE
-        {
-            double apart = fabs(sums->forward[w] - sums->walk[w]);
-            sums->apart[w] = apart > sums->apart[w] ? apart : sums->apart[w];
-        }
-        FOR_EACH_LINE sums->fused[w] =
-            (float)(sums->fused[w] + here[w]); /* the product is not rounded */
-        add_to_each(sums->reverse, last, width);
-        add_to_each(sums->lane[k % LANES], x, width);
-        add_to_each(sums->part[k / part], x, width);
-        add_to_each(sums->block, x, width);
-        if (k % BLOCK != BLOCK - 1) continue;
-        add_to_each(sums->blocks, sums->block, width);
-        FOR_EACH_LINE sums->block[w] = 0;
-    }
+    FOR_EACH_LINE sum[w] += x[w];
+    FOR_EACH_LINE x[w] = 0;
 }
-
-/* As fmax, for vectors. */
-static inline double larger(double a, double b) { return ((a >= b) | (b != b)) ? a : b; }
 
 /* What one order gives counts where it is finite. */
 OF_ANY_WIDTH void take_error(double *restrict worst, const float *restrict result,
@@ -106,22 +74,94 @@ OF_ANY_WIDTH void take_error(double *restrict worst, const float *restrict resul
     }
 }
 
-/* The largest error of the imitations, against the sums of the terms as float. */
+/* Sums in float as kernels form them, and what their errors are measured against. */
+struct imitation {
+    float forward[WIDTH], reverse[WIDTH], lane[LANES][WIDTH], block[WIDTH], blocks[WIDTH],
+        part[WIDTH], parts[WIDTH];
+    double fused[WIDTH]; /* of products that are not rounded before they are added */
+    double walk[WIDTH],  /* the sum of the terms as float, */
+        apart[WIDTH];    /* and the largest error of a partial one of `forward` */
+};
+
+/* Terms `first` to `end` - 1, in which no block and no part ends. Without branches, and with copies of the sums, so that these stay
+ * in registers: each addition waits for the one before it. */
+OF_ANY_WIDTH void imitate_run(struct imitation *restrict sums, const double *restrict term,
+                              size_t n, size_t first, size_t end, size_t width)
+{
+    float forward[WIDTH], reverse[WIDTH], block[WIDTH], part[WIDTH];
+    double fused[WIDTH], walk[WIDTH], apart[WIDTH];
+    const double *restrict here = term + first * width, *restrict back = term + (n - first) * width;
+    FOR_EACH_LINE forward[w] = sums->forward[w];
+    FOR_EACH_LINE reverse[w] = sums->reverse[w];
+    FOR_EACH_LINE block[w] = sums->block[w];
+    FOR_EACH_LINE part[w] = sums->part[w];
+    FOR_EACH_LINE fused[w] = sums->fused[w];
+    FOR_EACH_LINE walk[w] = sums->walk[w];
+    FOR_EACH_LINE apart[w] = sums->apart[w];
+    for (size_t k = first; k < end; k++, here += width) {
+        float x[WIDTH], last[WIDTH];
+        back -= width;
+        FOR_EACH_LINE x[w] = (float)here[w];
+        FOR_EACH_LINE last[w] = (float)back[w];
+        add_to_each(forward, x, width);
+        FOR_EACH_LINE
+        {
+            walk[w] += x[w];
+            double error = fabs(forward[w] - walk[w]);
+            apart[w] = error > apart[w] ? error : apart[w];
+        }
+        FOR_EACH_LINE fused[w] = (float)(fused[w] + here[w]);
+        add_to_each(reverse, last, width);
+        add_to_each(sums->lane[k % LANES], x, width);
+        add_to_each(part, x, width);
+        add_to_each(block, x, width);
+    }
+    FOR_EACH_LINE sums->forward[w] = forward[w];
+    FOR_EACH_LINE sums->reverse[w] = reverse[w];
+    FOR_EACH_LINE sums->block[w] = block[w];
+    FOR_EACH_LINE sums->part[w] = part[w];
+    FOR_EACH_LINE sums->fused[w] = fused[w];
+    FOR_EACH_LINE sums->walk[w] = walk[w];
+    FOR_EACH_LINE sums->apart[w] = apart[w];
+}
+
+OF_ANY_WIDTH void imitate(struct imitation *restrict sums, const double *restrict term, size_t n,
+                          size_t width)
+{
+    const size_t in_part = (n + PARTS - 1) / PARTS;
+    memset(sums, 0, sizeof *sums);
+    for (size_t k = 0, end, block = BLOCK, part = in_part; k < n; k = end) {
+        end = block < part ? block : part;
+        end = end < n ? end : n;
+        imitate_run(sums, term, n, k, end, width);
+        if (end == block) {
+            move_to_each(sums->blocks, sums->block, width);
+            block += BLOCK;
+        }
+        if (end == part) {
+            move_to_each(sums->parts, sums->part, width);
+            part += in_part;
+        }
+    }
+    move_to_each(sums->blocks, sums->block, width);
+    move_to_each(sums->parts, sums->part, width);
+}
+
+/* The largest error of the imitations. */
 OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, size_t width)
 {
     struct imitation sums;
-    float lanes[WIDTH] = { 0 }, parts[WIDTH] = { 0 };
+    float lanes[WIDTH] = { 0 }, fused[WIDTH];
     imitate(&sums, term, n, width);
     for (int k = 0; k < LANES; k++) add_to_each(lanes, sums.lane[k], width);
-    for (int k = 0; k < PARTS; k++) add_to_each(parts, sums.part[k], width);
-    add_to_each(sums.blocks, sums.block, width);
     FOR_EACH_LINE worst[w] = sums.apart[w] < INFINITY ? sums.apart[w] : 0;
+    FOR_EACH_LINE fused[w] = (float)sums.fused[w];
     take_error(worst, sums.forward, sums.walk, width);
-    take_error(worst, sums.fused, sums.walk, width);
+    take_error(worst, fused, sums.walk, width);
     take_error(worst, sums.reverse, sums.walk, width);
     take_error(worst, lanes, sums.walk, width);
     take_error(worst, sums.blocks, sums.walk, width);
-    take_error(worst, parts, sums.walk, width);
+    take_error(worst, sums.parts, sums.walk, width);
 }
 
 /* sum S_k^2 of two lanes, which take turns. */
@@ -138,32 +178,38 @@ OF_ANY_WIDTH void spreads_of_turns(double *restrict spread, const double *restri
 }
 
 /* sum S_k^2 of a kernel with eight lanes, or four, each a walk of its own. Data of alternating signs are
- * kind to the other orders and not to these. */
+ * kind to the other orders and not to these. Lanes j and j + 4 of eight are lane j of four; they are walked together, for their
+ * sums to stay in registers. */
 OF_ANY_WIDTH void spreads_of_lanes(double *spread, const double *restrict term, size_t n,
                                    size_t width)
 {
     enum { FEWER = LANES / 2 };
-    double walk[LANES][WIDTH] = { { 0 } }, second[LANES][WIDTH] = { { 0 } };
-    double longer[FEWER][WIDTH] = { { 0 } }, longer_second[FEWER][WIDTH] = { { 0 } };
-    for (size_t k = 0; k + LANES <= n; k += LANES)
-        for (size_t j = 0; j < FEWER; j++) {
+    double of_lane[LANES][WIDTH], of_longer[FEWER][WIDTH];
+    for (size_t j = 0; j < FEWER; j++) {
+        double walk[WIDTH] = { 0 }, squares[WIDTH] = { 0 }, other[WIDTH] = { 0 },
+               other_squares[WIDTH] = { 0 }, longer[WIDTH] = { 0 }, longer_squares[WIDTH] = { 0 };
+        for (size_t k = 0; k + LANES <= n; k += LANES) {
             const double *restrict x = term + (k + j) * width, *restrict y = x + FEWER * width;
             FOR_EACH_LINE
             {
-                walk[j][w] += x[w];
-                second[j][w] += walk[j][w] * walk[j][w];
-                walk[j + FEWER][w] += y[w];
-                second[j + FEWER][w] += walk[j + FEWER][w] * walk[j + FEWER][w];
-                double between = longer[j][w] + x[w];
-                longer[j][w] = between + y[w];
-                longer_second[j][w] += between * between + longer[j][w] * longer[j][w];
+                walk[w] += x[w];
+                squares[w] += walk[w] * walk[w];
+                other[w] += y[w];
+                other_squares[w] += other[w] * other[w];
+                double between = longer[w] + x[w];
+                longer[w] = between + y[w];
+                longer_squares[w] += between * between + longer[w] * longer[w];
             }
         }
+        FOR_EACH_LINE of_lane[j][w] = squares[w];
+        FOR_EACH_LINE of_lane[j + FEWER][w] = other_squares[w];
+        FOR_EACH_LINE of_longer[j][w] = longer_squares[w];
+    }
     FOR_EACH_LINE
     {
         double total = 0, longer_total = 0;
-        for (size_t j = 0; j < LANES; j++) total += second[j][w];
-        for (size_t j = 0; j < FEWER; j++) longer_total += longer_second[j][w];
+        for (size_t j = 0; j < LANES; j++) total += of_lane[j][w];
+        for (size_t j = 0; j < FEWER; j++) longer_total += of_longer[j][w];
         spread[w] = larger(total, longer_total);
     }
 }
@@ -228,18 +274,14 @@ VECTORIZED void sum_spread_parts_of_lines(struct sum_spread *parts, const double
 double sum_spread(const double *term, size_t n, bool products, bool single)
 {
     struct sum_spread parts = sum_spread_parts(term, n, products, single);
-    return fmax(parts.formula, parts.imitated);
+    return larger(parts.formula, parts.imitated);
 }
 
-/* Terms that have errors of their own and repeat: while a sum stays between two powers of 2, a term that comes N times is
- * rounded alike N times, by what nobody knows, u 2^e / sqrt 3 in the root mean square. So N^2 of these count, where
- * independent roundings have N. 0 where there are more than a few different terms. */
-static double spread_of_repeated(const double *term, size_t n, size_t width)
+enum { MOST_VALUES = 8 };
+
+/* Which different terms other than 0 there are; how many, or 0 where there are more than a few. */
+static size_t values_of_few(double *value, const double *term, size_t n, size_t width)
 {
-    enum { MOST_VALUES = 8, BINADES = 32 };
-    double value[MOST_VALUES], walk = 0, total = 0;
-    double times[BINADES][MOST_VALUES] = { { 0 } };
-    int exponent[BINADES] = { 0 };
     size_t values = 0;
     for (size_t k = 0; k < n; k++) {
         double x = term[k * width];
@@ -248,6 +290,26 @@ static double spread_of_repeated(const double *term, size_t n, size_t width)
         while (j < values && value[j] != x) j++;
         if (j == MOST_VALUES) return 0;
         if (j == values) value[values++] = x;
+    }
+    return values;
+}
+
+/* Terms that have errors of their own and repeat: while a sum stays between two powers of 2, a term that comes N times is
+ * rounded alike N times, by what nobody knows, u 2^e / sqrt 3 in the root mean square. So N^2 of these count, where
+ * independent roundings have N. 0 where there are more than a few different terms. */
+static double spread_of_repeated(const double *term, size_t n, size_t width)
+{
+    enum { BINADES = 32 };
+    double value[MOST_VALUES], walk = 0, total = 0;
+    size_t values = values_of_few(value, term, n, width);
+    if (!values) return 0;
+    double times[BINADES][MOST_VALUES] = { { 0 } };
+    int exponent[BINADES] = { 0 };
+    for (size_t k = 0; k < n; k++) {
+        double x = term[k * width];
+        size_t j = 0;
+        if (x == 0) continue;
+        while (j < values && value[j] != x) j++; /* not a number is no value */
         walk += x;
         if (walk == 0 || !isfinite(walk)) continue;
         int e = ilogb(walk), slot = e & (BINADES - 1);
@@ -278,7 +340,7 @@ OF_ANY_WIDTH void imitate_copies(double *restrict spread, double *restrict term,
 
 double sum_spread_of_inexact(double *term, size_t n, bool products, bool single)
 {
-    double spread = fmax(sum_spread(term, n, products, single), spread_of_repeated(term, n, 1));
+    double spread = larger(sum_spread(term, n, products, single), spread_of_repeated(term, n, 1));
     if (single) imitate_copies(&spread, term, n, 1);
     return spread;
 }
@@ -294,21 +356,39 @@ void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, b
     struct sum_spread parts[WIDTH];
     sum_spread_parts_of_lines(parts, term, n, products, single);
     for (size_t w = 0; w < WIDTH; w++) {
-        spread[w] = fmax(parts[w].formula, parts[w].imitated);
-        if (inexact) spread[w] = fmax(spread[w], spread_of_repeated(term + w, n, WIDTH));
+        spread[w] = larger(parts[w].formula, parts[w].imitated);
+        if (inexact) spread[w] = larger(spread[w], spread_of_repeated(term + w, n, WIDTH));
     }
     if (inexact && single) imitate_copies_of_lines(spread, term, n);
 }
 
-VECTORIZED void sum_spread_multiply(double *restrict term, double *restrict squares_x,
-                                    double *restrict squares_y,
-                                    const struct sum_spread_factors *factors)
+/* One line with each of lines that lie side by side: a row of a matrix and columns of another. */
+OF_ANY_WIDTH void multiply_side_by_side(double *restrict term, double *restrict squares_x,
+                                        double *restrict squares_y,
+                                        const struct sum_spread_factors *factors)
+{
+    const double *restrict x = factors->x[0], *restrict y = factors->y[0];
+    const size_t n = factors->n, step_x = factors->step_x, step_y = factors->step_y;
+    double of_x = 0, of_y[WIDTH] = { 0 };
+    for (size_t k = 0; k < n; k++, x += step_x, y += step_y, term += WIDTH) {
+        const double u = *x;
+        of_x += u * u;
+        LANES_LOOP for (size_t w = 0; w < WIDTH; w++) term[w] = u * y[w];
+        LANES_LOOP for (size_t w = 0; w < WIDTH; w++) of_y[w] += y[w] * y[w];
+    }
+    for (size_t w = 0; w < WIDTH; w++) squares_x[w] = of_x;
+    memcpy(squares_y, of_y, sizeof of_y);
+}
+
+OF_ANY_WIDTH void multiply_any(double *restrict term, double *restrict squares_x,
+                               double *restrict squares_y, const struct sum_spread_factors *factors,
+                               bool one_x)
 {
     const struct sum_spread_factors f = *factors;
     double x[WIDTH] = { 0 }, y[WIDTH] = { 0 };
     for (size_t k = 0; k < f.n; k++, term += WIDTH) {
         double u[WIDTH], v[WIDTH];
-        for (size_t w = 0; w < WIDTH; w++) u[w] = f.x[w][k * f.step_x];
+        for (size_t w = 0; w < WIDTH; w++) u[w] = f.x[one_x ? 0 : w][k * f.step_x];
         for (size_t w = 0; w < WIDTH; w++) v[w] = f.y[w][k * f.step_y];
         LANES_LOOP for (size_t w = 0; w < WIDTH; w++)
         {
@@ -319,4 +399,18 @@ VECTORIZED void sum_spread_multiply(double *restrict term, double *restrict squa
     }
     memcpy(squares_x, x, sizeof x);
     memcpy(squares_y, y, sizeof y);
+}
+
+VECTORIZED void sum_spread_multiply(double *restrict term, double *restrict squares_x,
+                                    double *restrict squares_y,
+                                    const struct sum_spread_factors *factors)
+{
+    bool one_x = true, adjacent_y = true;
+    for (size_t w = 1; w < WIDTH; w++) {
+        one_x = one_x && factors->x[w] == factors->x[0];
+        adjacent_y = adjacent_y && factors->y[w] == factors->y[0] + w;
+    }
+    if (one_x && adjacent_y) multiply_side_by_side(term, squares_x, squares_y, factors);
+    else if (one_x) multiply_any(term, squares_x, squares_y, factors, true);
+    else multiply_any(term, squares_x, squares_y, factors, false);
 }

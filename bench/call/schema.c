@@ -35,7 +35,9 @@ static const char *const synonyms[][2] = {
     { "input", "a" },    { "input", "x1" },       { "input", "A" },
     { "B", "other" },    { "matrices", "tensors" }, { "elements", "element" },
     { "test_elements", "test_element" },          { "indices_or_sections", "indices" },
-    { "indices_or_sections", "sections" },
+    { "indices_or_sections", "sections" },         { "tau", "input2" },
+    { "other", "input3" },   { "pivots", "LU_pivots" }, { "input", "self_or_result" },
+    { "input", "tensor" },   { "other", "b" },
 };
 /* clang-format on */
 

@@ -16,9 +16,12 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
+#include "bench/primitives/composed_functions.h"
+#include "bench/primitives/cotangent.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/selection.h"
+#include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
 #include "core/vectorize.h"
@@ -26,6 +29,12 @@
 static struct node *input_of(struct call *call)
 {
     return node_to_real(call->tape, call_tensor(call, "input"));
+}
+
+/* The input of a function of several pieces. */
+static struct node *piecewise_input(struct call *call)
+{
+    return node_model_any_slope_at_nan(call->tape, input_of(call));
 }
 
 /* Number `name` as a kernel of x's dtype compares with it. */
@@ -98,7 +107,7 @@ static void relu6(struct call *call)
 static void hardsigmoid(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = input_of(call), *six = node_scalar(tape, 6);
+    struct node *x = piecewise_input(call), *six = node_scalar(tape, 6);
     struct node *y = node_divide(tape, node_offset(tape, x, 3), six);
     y = node_select(tape, node_compare(tape, COMPARE_LE, x, node_scalar(tape, -3)),
                     node_scalar(tape, 0), y);
@@ -116,16 +125,17 @@ static void hardsigmoid_backward(struct call *call)
 static void hardswish(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = input_of(call), *zero = node_scalar(tape, 0);
+    struct node *x = piecewise_input(call), *zero = node_scalar(tape, 0);
     x = node_model_unknown_slope(tape, x, node_compare(tape, COMPARE_EQ, x, node_scalar(tape, 3)));
     struct node *right = node_compare(tape, COMPARE_GE, x, node_scalar(tape, 3));
-    struct node *middle =
-        node_select(tape, right, zero, x); /* no infinite slopes where the parabola ends */
+    struct node *left = node_compare(tape, COMPARE_LT, x, node_scalar(tape, -3));
+    /* No infinite slopes where the parabola ends. */
+    struct node *middle = node_select(tape, node_or(tape, left, right), zero, x);
     struct node *y = node_divide(tape, node_multiply(tape, middle, node_offset(tape, middle, 3)),
                                  node_scalar(tape, 6));
     struct node *endless = node_compare(tape, COMPARE_EQ, x, node_scalar(tape, -INFINITY));
     struct node *below = node_select(tape, endless, node_scalar(tape, NAN), zero);
-    y = node_select(tape, node_compare(tape, COMPARE_LT, x, node_scalar(tape, -3)), below, y);
+    y = node_select(tape, left, below, y);
     y = node_select(tape, right, x, y);
     call_return(call, node_model_error(tape, y, y, 3)); /* kernels form x * 6 / 6 beyond 3 */
 }
@@ -239,7 +249,7 @@ static struct node *within(struct call *call, struct node *x)
 
 static void hardshrink(struct call *call)
 {
-    struct node *x = input_of(call);
+    struct node *x = piecewise_input(call);
     call_return(call, node_select(call->tape, within(call, x), node_scalar(call->tape, 0), x));
 }
 
@@ -251,7 +261,7 @@ static void hardshrink_backward(struct call *call)
 static void softshrink(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = input_of(call), *lambda = node_scalar(tape, call_real(call, "lambd"));
+    struct node *x = piecewise_input(call), *lambda = node_scalar(tape, call_real(call, "lambd"));
     struct node *right = node_compare(tape, COMPARE_GT, x, node_scalar(tape, 0));
     struct node *y =
         node_select(tape, right, node_subtract(tape, x, lambda), node_add(tape, x, lambda));
@@ -282,10 +292,32 @@ static void softsign(struct call *call)
 
 /* ---- exponential --------------------------------------------------------------------------------- */
 
-/* x > 0 ? scale x : scale alpha expm1(z), z being x times a positive number */
-static struct node *exponential_unit(struct tape *tape, struct node *x, struct node *z,
-                                     double alpha, double scale)
+struct exponential_unit {
+    double full, scale, inner; /* scale alpha, scale, input scale */
+};
+
+/* The slope by the result, which calls in place keep (elu_slope_of_result), where gradients start from results. */
+static void exponential_unit_slope(struct tape *tape, struct node *node, struct node *cotangent,
+                                   const void *parameters)
 {
+    const struct exponential_unit *unit = parameters;
+    if (!tape->from_outputs) {
+        tape_accumulate(tape, node->inputs[0], cotangent);
+        return;
+    }
+    struct node *low = node_scale(tape, node_offset(tape, node, unit->full), unit->inner);
+    struct node *positive = node_compare(tape, COMPARE_GT, node, node_scalar(tape, 0));
+    gradient_pass(tape, node->inputs[1], cotangent,
+                  node_select(tape, positive, node_scalar(tape, unit->scale), low));
+}
+
+/* x > 0 ? scale x : scale alpha expm1(z), z being x times a positive number, `inner` */
+static struct node *exponential_unit(struct tape *tape, struct node *x, struct node *z,
+                                     double alpha, double scale, double inner)
+{
+    struct exponential_unit *unit = tape_allocate(tape, 1, sizeof *unit);
+    if (!unit) return tape_failure(tape);
+    *unit = (struct exponential_unit){ scale * alpha, scale, inner };
     struct node *positive = node_compare(tape, COMPARE_GT, x, node_scalar(tape, 0));
     /* Zero where the other branch is taken: its exponential could overflow into NaN gradients. */
     struct node *low = node_select(tape, positive, node_scalar(tape, 0), z);
@@ -294,21 +326,23 @@ static struct node *exponential_unit(struct tape *tape, struct node *x, struct n
                            8); /* exp(x) - 1 */
     low = node_multiply(tape, low,
                         node_multiply(tape, node_scalar(tape, scale), node_scalar(tape, alpha)));
-    return node_select(tape, positive, node_scale(tape, x, scale), low);
+    struct node *y = node_select(tape, positive, node_scale(tape, x, scale), low);
+    return node_stated_gradient(tape, y, 1, &x, exponential_unit_slope, unit);
 }
 
 static void elu(struct call *call)
 {
-    struct node *x = input_of(call);
-    call_return(call, exponential_unit(call->tape, x, x, call_real(call, "alpha"), 1));
+    struct node *x = piecewise_input(call);
+    call_return(call, exponential_unit(call->tape, x, x, call_real(call, "alpha"), 1, 1));
 }
 
 /* aten's elu, of which selu and celu are cases. */
 static void scaled_elu(struct call *call)
 {
-    struct node *x = input_of(call), *z = node_scale(call->tape, x, call_real(call, "input_scale"));
+    double inner = call_real(call, "input_scale");
+    struct node *x = piecewise_input(call), *z = node_scale(call->tape, x, inner);
     call_return(call, exponential_unit(call->tape, x, z, call_real(call, "alpha"),
-                                       call_real(call, "scale")));
+                                       call_real(call, "scale"), inner));
 }
 
 /* By the result y: below 0 it is scale alpha (exp(z) - 1), so the slope is input_scale (y + scale alpha). */
@@ -333,19 +367,18 @@ static void elu_backward(struct call *call)
 static void celu(struct call *call)
 {
     double alpha = call_real(call, "alpha");
-    struct node *x = input_of(call),
+    struct node *x = piecewise_input(call),
                 *z = node_divide(call->tape, x, node_scalar(call->tape, alpha));
-    call_return(call, exponential_unit(call->tape, x, z, alpha, 1));
+    call_return(call, exponential_unit(call->tape, x, z, alpha, 1, 1 / alpha));
 }
 
 static void selu(struct call *call)
 {
-    struct node *x = input_of(call);
+    struct node *x = piecewise_input(call);
     call_return(call, exponential_unit(call->tape, x, x, 1.6732632423543772848170429916717,
-                                       1.0507009873554804934193349852946));
+                                       1.0507009873554804934193349852946, 1));
 }
 
-/* log1p(exp(beta x)) / beta, x itself where beta x exceeds the threshold. */
 /* Is some element above the limit? */
 VECTORIZED static bool any_above(const double *x, size_t n, double limit)
 {
@@ -354,6 +387,16 @@ VECTORIZED static bool any_above(const double *x, size_t n, double limit)
     return above > 0;
 }
 
+/* sigmoid(beta x) c for beta = 0. */
+static void level_softplus_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                                    const void *parameters)
+{
+    (void)parameters;
+    gradient_pass(tape, node->inputs[1], cotangent, node_scalar(tape, 0.5));
+}
+
+/* log1p(exp(beta x)) / beta, x itself where beta x exceeds the threshold. For beta = 0 it is infinite, and its gradient, which is
+ * computed without the quotient, is not. */
 static void softplus(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -362,6 +405,7 @@ static void softplus(struct call *call)
     struct node *threshold = threshold_of(call, "threshold", x),
                 *y = node_apply(tape, "softplus", scaled);
     if (factor != 1) y = node_divide(tape, y, node_scalar(tape, factor));
+    if (factor == 0) y = node_stated_gradient(tape, y, 1, &x, level_softplus_backward, NULL);
     /* Most calls have no element in the linear part. */
     const double *value = node_values(tape, x);
     if (factor != 1 || !node_is_exact(x) || tape_failed(tape) ||
@@ -373,6 +417,32 @@ static void softplus(struct call *call)
 static void softplus_backward(struct call *call)
 {
     call_return_gradients(call, softplus, of_input);
+}
+
+static const double GELU_BETA = 0.79788456080286535588, /* sqrt(2 / pi) */
+    GELU_KAPPA = 0.044715;
+
+/* tanh(beta (x + kappa x^3)), step by step */
+static struct node *tanh_of_cubic(struct tape *tape, struct node *x)
+{
+    struct node *cube = node_multiply(tape, node_multiply(tape, x, x), x);
+    struct node *sum = node_add(tape, x, node_scale(tape, cube, GELU_KAPPA));
+    return node_apply(tape, "tanh", node_scale(tape, sum, GELU_BETA));
+}
+
+/* c ((1 + t) / 2 + x / 2 (1 - t t) beta (1 + 3 kappa x x)), as PyTorch's kernel composes it */
+static void gelu_tanh_slope(struct tape *tape, struct node *node, struct node *cotangent,
+                            const void *parameters)
+{
+    struct node *x = node->inputs[1], *t = tanh_of_cubic(tape, x);
+    (void)parameters;
+    struct node *left = node_scale(tape, node_offset(tape, t, 1), 0.5);
+    struct node *rest = node_subtract(tape, node_scalar(tape, 1), node_multiply(tape, t, t));
+    struct node *square = node_multiply(tape, x, x);
+    struct node *inner = node_offset(tape, node_scale(tape, square, 3 * GELU_KAPPA), 1);
+    struct node *right = node_multiply(tape, node_multiply(tape, node_scale(tape, x, 0.5), rest),
+                                       node_scale(tape, inner, GELU_BETA));
+    gradient_pass(tape, x, cotangent, node_add(tape, left, right));
 }
 
 struct node *gelu_of(struct tape *tape, struct node *x, bool by_tanh)
@@ -387,7 +457,11 @@ struct node *gelu_of(struct tape *tape, struct node *x, bool by_tanh)
     struct node *argument = node_multiply(tape, node_multiply(tape, factor, x), cubic);
     /* or x/2 (1 + tanh(c)). */
     struct node *y = node_multiply(tape, x, node_apply(tape, "sigmoid", argument));
-    return node_model_error(tape, y, x, 6);
+    y = node_model_error(tape, y, x, 6);
+    if (!composes(tape)) return y;
+    struct node *right = node_offset(tape, tanh_of_cubic(tape, x), 1);
+    y = node_as_steps(tape, y, node_multiply(tape, node_scale(tape, x, 0.5), right), "gelu");
+    return node_stated_gradient(tape, y, 1, &x, gelu_tanh_slope, NULL);
 }
 
 static void gelu(struct call *call)
@@ -429,7 +503,7 @@ static void log_sigmoid_forward(struct call *call)
     int64_t none = 0;
     call_return(call, node_apply(tape, "logsigmoid", x));
     call->device_answer.consulted = true;
-    if (kept && !tensor_elements(kept))
+    if (x->n && kept && !tensor_elements(kept))
         call_return(call, node_constant(tape, x->dtype, 0, 1, &none));
     else call_return(call, node_apply(tape, "exp", node_negate(tape, node_apply(tape, "abs", x))));
 }
@@ -498,7 +572,8 @@ done:
     return holds;
 }
 
-/* The slopes drawn: native ones by us, the device's as its output shows them. NULL: not known. */
+/* The slopes drawn: native ones by us, the device's as its output shows them, a product that was rounded. At 0 it shows none: the one
+ * in the middle, which a model lets be any. NULL: not known. */
 static struct node *drawn_slopes(struct call *call, struct node *x, double low, double high)
 {
     struct tape *tape = call->tape;
@@ -506,17 +581,23 @@ static struct node *drawn_slopes(struct call *call, struct node *x, double low, 
     struct node *y = got ? node_leaf(tape, got, false) : NULL;
     if (tape_is_reference(tape) && (!y || y->n != x->n || y->integer)) return NULL;
     struct node *slopes = node_new_real(tape, DT_NONE, x->rank, x->shape);
+    struct node *unseen = node_new_real(tape, DT_NONE, x->rank, x->shape);
     const double *from = node_values(tape, x), *to = y ? node_values(tape, y) : NULL;
-    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++)
-        slopes->value[i] = to ? (from[i] == 0 ? low : to[i] / from[i])
-                              : low + (high - low) * random_uniform(call, i);
-    return slopes;
+    double unit = got ? ldexp(1, -dtype_info(got->dtype)->significand_bits) : 0;
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) {
+        bool shown = to && from[i] != 0;
+        slopes->value[i] = shown ? to[i] / from[i]
+                           : to  ? (low + high) / 2
+                                 : low + (high - low) * random_uniform(call, i);
+        unseen->value[i] = shown ? fabs(slopes->value[i]) * unit : (high - low) / 2;
+    }
+    return node_model_error(tape, slopes, unseen, (tape_is_typical(tape) ? 4 : 1) / tape->unit);
 }
 
 static void rrelu(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = input_of(call);
+    struct node *x = piecewise_input(call);
     double low = call_real(call, "lower"), high = call_real(call, "upper");
     if (!call_bool(call, "training")) {
         call_return(call, leaky(tape, x, (low + high) / 2));

@@ -22,12 +22,6 @@
 
 /* ---- integers ------------------------------------------------------------------------------- */
 
-/* Divisors are checked to be non-zero; the one quotient that overflows wraps. */
-static int64_t quotient_trunc(int64_t a, int64_t b)
-{
-    return b == -1 ? wrapping_negate(a) : b ? a / b : 0;
-}
-
 static int64_t rest_trunc(int64_t a, int64_t b) { return b == -1 || b == 0 ? 0 : a % b; }
 
 static int64_t rest_floor(int64_t a, int64_t b)
@@ -38,7 +32,7 @@ static int64_t rest_floor(int64_t a, int64_t b)
 
 static int64_t quotient_floor(int64_t a, int64_t b)
 {
-    int64_t quotient = quotient_trunc(a, b), rest = rest_trunc(a, b);
+    int64_t quotient = truncated_quotient(a, b), rest = rest_trunc(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
@@ -103,8 +97,9 @@ static void add(struct call *call)
                                               operands.a, scaled));
         return;
     }
-    struct node *b = call_real(call, "alpha") == 1 ? operands.b
-                                                   : node_multiply(tape, operands.b, alpha);
+    struct node *b = operands.b;
+    if (call_real(call, "alpha") != 1)
+        b = node_multiply(tape, operand_repeated(tape, b, operands.a), alpha);
     call_return_typed(call,
                       sign > 0 ? node_add(tape, operands.a, b) : node_subtract(tape, operands.a, b),
                       operands.dtype);
@@ -143,8 +138,8 @@ static void divide_rounded(struct call *call, bool down)
     if (operands.integral) {
         refuse_zero_divisors(call, operands.b);
         call_return(call, node_integer_binary(tape, operands.dtype,
-                                              down ? quotient_floor : quotient_trunc, operands.a,
-                                              operands.b));
+                                              down ? quotient_floor : truncated_quotient,
+                                              operands.a, operands.b));
         return;
     }
     struct node *y = down ? node_apply2(tape, "floor_divide", operands.a, operands.b)

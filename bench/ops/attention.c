@@ -94,6 +94,7 @@ static void return_dropped(struct call *call, struct node *scores, struct node *
     call_return_dropped_attention(call, &a, native, q->rank, shape);
 }
 
+/* detail 1: an older one, which also returns the weights, wanted or not, or, from a fused kernel, nothing in their place. */
 static void scaled_dot_product_attention(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -103,8 +104,8 @@ static void scaled_dot_product_attention(struct call *call)
     if (!call_require(call, q->rank >= 2 && k->rank >= 2 && v->rank >= 2,
                       "attention needs at least two dimensions"))
         return;
-    if (call_bool(call, "enable_gqa") && q->rank > 2 && k->rank > 2 && v->rank > 2 &&
-        k->shape[k->rank - 3]) {
+    if (!call->op->detail && call_bool(call, "enable_gqa") && q->rank > 2 && k->rank > 2 &&
+        v->rank > 2 && k->shape[k->rank - 3]) {
         /* Each key and value head serves a group of query heads. */
         int64_t repeat = q->shape[q->rank - 3] / k->shape[k->rank - 3];
         struct node **heads[2] = { &k, &v };
@@ -126,8 +127,15 @@ static void scaled_dot_product_attention(struct call *call)
     }
     struct node *scores = attention_scores(call, q, k, call_optional_tensor(call, "attn_mask"));
     struct node *weights = node_softmax(tape, scores, scores->rank - 1);
+    if (!call_require(call, p == 0 || !call->op->detail,
+                      "dropped weights that are returned have a gradient of their own"))
+        return;
     if (p == 0) call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);
     else if (!tape_failed(tape)) return_dropped(call, scores, weights, qkv, v);
+    if (!call->op->detail) return;
+    const struct tensor *given = call_device_output(call, 1);
+    if (given && !tensor_elements(given)) call_return_none(call);
+    else call_return_typed(call, weights, q->dtype);
 }
 
 /* ---- fused kernels of aten: (batch, heads, length, width) each --------------------------------------- */
@@ -434,7 +442,8 @@ static void multi_head_attention_forward(struct call *call)
 #define QUERY_KEY_VALUE "(Tensor query, Tensor key, Tensor value"
 #define FORWARD_RESULTS "Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp"
 const struct op ops_attention[] = {
-    { "scaled_dot_product_attention|_scaled_dot_product_attention", FUNCTIONAL | TORCH, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False)", scaled_dot_product_attention, 0, 0, NULL },
+    { "scaled_dot_product_attention", FUNCTIONAL | TORCH, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False)", scaled_dot_product_attention, 0, 0, NULL },
+    { "_scaled_dot_product_attention", FUNCTIONAL | TORCH, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool need_attn_weights=False, bool is_causal=False, *, float? scale=None, bool enable_gqa=False)", scaled_dot_product_attention, 0, 1, NULL },
     { "_scaled_dot_product_flash_attention", ATEN, QUERY_KEY_VALUE ", float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? scale=None)", fused_attention, OP_ONE_NODE, 7, NULL },
     { "_scaled_dot_product_flash_attention_for_cpu", ATEN, QUERY_KEY_VALUE ", float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None)", fused_attention, OP_ONE_NODE, 0, "attn_mask" },
     { "_scaled_dot_product_efficient_attention", ATEN, QUERY_KEY_VALUE ", Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, *, float? scale=None)", fused_attention, OP_ONE_NODE, 12, "attn_bias" },

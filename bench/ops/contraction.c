@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
@@ -289,6 +290,8 @@ static void einsum(struct call *call)
     if (!call_require(call, !*at || *at == '-', "einsum cannot read its equation")) return;
     if (tape_failed(call->tape) || !count) return;
     int letter_count = result_letters(call, arrow, seen, ellipsis_rank, letters);
+    if (count == 1 && letter_count < operands[0].node->rank && operands[0].node->integer)
+        operands[0].node = node_cast(call->tape, operands[0].node, DT_I64); /* as sum() has it */
     return_contraction(call, operands, count, letters, letter_count);
 }
 

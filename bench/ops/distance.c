@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/integers.h"
 #include "bench/ops/loss_reduction.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/pullback.h"
@@ -36,18 +37,20 @@ static enum dtype pair_dtype(struct call *call, const char *first, const char *s
 
 /* ---- norms of differences -------------------------------------------------------------------- */
 
-/* ||a - b + eps||_p over the last dimension. */
+/* ||a - b + eps||_p over the last dimension. Differences of integers wrap around. */
 static struct node *pairwise(struct call *call, struct node *a, struct node *b, double p,
                              double eps, bool keepdim)
 {
     struct tape *tape = call->tape;
-    struct node *d = node_offset(tape, node_subtract(tape, a, b), eps);
+    enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
+    struct node *d =
+        node_offset(tape, node_to_real(tape, node_subtract_as(tape, dtype, a, b)), eps);
     return node_vector_norm(tape, d, p, d->rank ? 1u << (d->rank - 1) : 0, keepdim);
 }
 
 static void pairwise_distance(struct call *call)
 {
-    struct node *y = pairwise(call, real_argument(call, "x1"), real_argument(call, "x2"),
+    struct node *y = pairwise(call, call_tensor(call, "x1"), call_tensor(call, "x2"),
                               call_real(call, "p"), call_real(call, "eps"),
                               call_bool(call, "keepdim"));
     call_return_typed(call, y, dtype_component(pair_dtype(call, "x1", "x2")));
@@ -74,12 +77,54 @@ static void largest_backward(struct tape *tape, struct node *node, struct node *
     gradient_pass(tape, d, cotangent, node_multiply(tape, node_apply(tape, "sign", d), largest));
 }
 
-/* The norm over the last dimension as cdist and pdist differentiate it. */
-static struct node *distance_norm(struct tape *tape, struct node *d, double p)
+struct given_norm {
+    double p;
+    struct node *y;
+};
+
+/* The gradient of a norm by its value y that a call is given: c sign(d) (|d| / y)^(p - 1), 0 where d or y is. */
+static void given_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                           const void *parameters)
 {
+    const struct given_norm *given = parameters;
+    struct node *d = node->inputs[1], *size = node_apply(tape, "abs", d),
+                *zero = node_scalar(tape, 0);
+    struct node *share = node_divide(tape, given->p == 2 ? d : size, given->y);
+    struct node *slope = given->p == 2 ? share : node_apply(tape, "sign", d);
+    if (given->p != 1 && given->p != 2)
+        slope = node_multiply(tape, slope,
+                              node_apply2(tape, "pow", share, node_scalar(tape, given->p - 1)));
+    slope = node_select(tape, node_compare(tape, COMPARE_EQ, given->y, zero), zero, slope);
+    gradient_pass(tape, d, cotangent,
+                  node_select(tape, node_compare(tape, COMPARE_EQ, d, zero), zero, slope));
+}
+
+/* The norm y over the last dimension of d with that gradient by `given`. */
+static struct node *with_given(struct tape *tape, struct node *y, struct node *given,
+                               struct node *d, double p)
+{
+    struct given_norm *parameters = tape_allocate(tape, 1, sizeof *parameters);
+    int64_t kept[TENSOR_MAX_RANK];
+    if (!parameters || tape_failed(tape)) return y;
+    memcpy(kept, d->shape, sizeof kept);
+    kept[d->rank - 1] = 1;
+    *parameters = (struct given_norm){ p, node_reshape(tape, given, d->rank, kept) };
+    y = node_stated_gradient(tape, node_reshape(tape, y, d->rank, kept), 1, &d, given_backward,
+                             parameters);
+    return node_reshape(tape, y, d->rank - 1, d->shape);
+}
+
+/* The norm over the last dimension as cdist and pdist differentiate it; their gradients as operators are given the norm as the
+ * argument `saved`. */
+static struct node *distance_norm(struct call *call, struct node *d, const char *saved)
+{
+    struct tape *tape = call->tape;
+    double p = call_real(call, "p");
     uint32_t last = 1u << (d->rank - 1);
     struct node *y = node_vector_norm(tape, d, p, last, true);
     if (p == INFINITY) y = node_stated_gradient(tape, y, 1, &d, largest_backward, NULL);
+    else if (p > 0 && strstr(call->op->name, "_backward"))
+        return with_given(tape, y, call_tensor(call, saved), d, p);
     return node_reshape(tape, y, d->rank - 1, d->shape);
 }
 
@@ -100,6 +145,25 @@ static bool is_by_product(struct call *call, const struct node *a, const struct 
            b->shape[b->rank - 2] > MOST_POINTS_WITHOUT_PRODUCT;
 }
 
+/* With r = c / y, 0 where y is: a sum_j r_ij - r b, which cancels, and b sum_i r_ij - r^T a. */
+static void product_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                             const void *parameters)
+{
+    struct node *a = node->inputs[1], *b = node->inputs[2], *zero = node_scalar(tape, 0);
+    struct node *y = (struct node *)parameters;
+    struct node *ratio = node_select(tape, node_compare(tape, COMPARE_EQ, y, zero), zero,
+                                     node_divide(tape, cotangent, y));
+    int row = y->rank - 2, column = y->rank - 1;
+    struct node *turned = node_transpose(tape, ratio, row, column);
+    struct node *sides[2][3] = { { a, ratio, b }, { b, turned, a } };
+    for (int k = 0; k < 2; k++) {
+        struct node *sums = node_sum(tape, sides[k][1], 1u << column, true);
+        struct node *all = node_multiply(tape, node_detach(tape, sides[k][0]), sums);
+        struct node *products = compose_matmul(tape, sides[k][1], node_detach(tape, sides[k][2]));
+        gradient_pass(tape, sides[k][0], node_subtract(tape, all, products), NULL);
+    }
+}
+
 /* sqrt(max(|a|^2 + |b|^2 - 2 a b, 0)) for rows a and b; no gradient. */
 static struct node *by_product(struct tape *tape, struct node *a, struct node *b)
 {
@@ -113,18 +177,19 @@ static struct node *by_product(struct tape *tape, struct node *a, struct node *b
     return node_apply(tape, "sqrt", node_positive_part(tape, squares));
 }
 
-/* All pairs of rows of x1 (..., P, M) and x2 (..., R, M). */
-static void cdist(struct call *call)
+static bool are_lists_of_points(struct call *call, const struct node *a, const struct node *b)
 {
-    struct tape *tape = call->tape;
-    struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
+    return call_require(call,
+                        a->rank >= 2 && b->rank >= 2 && a->rank < TENSOR_MAX_RANK &&
+                            b->rank < TENSOR_MAX_RANK &&
+                            a->shape[a->rank - 1] == b->shape[b->rank - 1],
+                        "cdist takes two lists of points of one dimension");
+}
+
+/* Differences of all pairs of rows of a (..., P, M) and b (..., R, M): (..., P, R, M). */
+static struct node *differences(struct tape *tape, struct node *a, struct node *b)
+{
     int64_t shape[TENSOR_MAX_RANK];
-    if (!call_require(call,
-                      a->rank >= 2 && b->rank >= 2 && a->rank < TENSOR_MAX_RANK &&
-                          b->rank < TENSOR_MAX_RANK &&
-                          a->shape[a->rank - 1] == b->shape[b->rank - 1],
-                      "cdist takes two lists of points of one dimension"))
-        return;
     memcpy(shape, a->shape, sizeof shape);
     shape[a->rank] = a->shape[a->rank - 1];
     shape[a->rank - 1] = 1;
@@ -133,11 +198,21 @@ static void cdist(struct call *call)
     shape[b->rank] = b->shape[b->rank - 1];
     shape[b->rank - 1] = b->shape[b->rank - 2];
     shape[b->rank - 2] = 1;
-    struct node *columns = node_reshape(tape, b, b->rank + 1, shape);
-    double p = call_real(call, "p");
-    struct node *y = distance_norm(tape, node_subtract(tape, rows, columns), p);
-    if (tape_is_model(tape) && p == 2 && is_by_product(call, a, b))
+    return node_subtract(tape, rows, node_reshape(tape, b, b->rank + 1, shape));
+}
+
+static void cdist(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
+    if (!are_lists_of_points(call, a, b)) return;
+    struct node *d = differences(tape, a, b), *y = distance_norm(call, d, "cdist");
+    if (tape_is_model(tape) && call_real(call, "p") == 2 && is_by_product(call, a, b)) {
         y = node_model_either(tape, y, by_product(tape, a, b));
+        y = !strcmp(call->op->name, "_euclidean_dist")
+                ? node_stated_gradient(tape, y, 2, (struct node *[]){ a, b }, product_backward, y)
+                : with_given(tape, y, y, d, 2);
+    }
     call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
 }
 
@@ -160,10 +235,10 @@ static void pdist(struct call *call)
     struct node *a = node_gather_rows(tape, x, 2, shape, (size_t)m, first, 0);
     struct node *d =
         node_subtract(tape, a, node_gather_rows(tape, x, 2, shape, (size_t)m, second, 0));
-    call_return_typed(call, distance_norm(tape, d, call_real(call, "p")), x->dtype);
+    call_return_typed(call, distance_norm(call, d, "pdist"), x->dtype);
 }
 
-/* The gradients: of cdist toward its first points, by the distances found. */
+/* The gradients: of cdist toward its first points, by the distances given: those of a product of matrices may be far from the points'. */
 static void cdist_backward(struct call *call)
 {
     call_return_gradients(call, cdist, (const char *const[]){ "x1", NULL });
@@ -301,9 +376,8 @@ static void triplet_margin_loss(struct call *call)
 {
     struct tape *tape = call->tape;
     bool with_distance = call->op->detail != 0;
-    struct node *anchor = real_argument(call, "anchor"),
-                *positive = real_argument(call, "positive");
-    struct node *negative = real_argument(call, "negative");
+    struct node *anchor = call_tensor(call, "anchor"), *positive = call_tensor(call, "positive");
+    struct node *negative = call_tensor(call, "negative");
     if (!call_require(call, !with_distance || call_is_none(call, "distance_function"),
                       "a distance function given by the program cannot be recomputed"))
         return;

@@ -83,6 +83,14 @@ void call_return_real_batch(struct call *call, struct node *values, const struct
                       dtype_component(like->dtype));
 }
 
+/* The first columns of the identity of order m for each matrix of a batch. */
+static struct node *identities(struct tape *tape, const struct node *like, int64_t m,
+                               int64_t columns)
+{
+    int64_t shape[3] = { like->shape[0], m, columns };
+    return node_broadcast(tape, ones_on_diagonal(tape, m, columns), 3, shape);
+}
+
 /* ---- QR ------------------------------------------------------------------------------------------ */
 
 /* Q and R of a batch; `complete`: a square Q. The device's Q and R are its flat outputs 0 and 1. Columns beyond
@@ -94,8 +102,10 @@ static struct node *orthogonal_factors(struct call *call, struct node *a, bool c
     *r = a;
     if (tape_failed(tape)) return a;
     int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n, columns = complete ? m : k;
-    if (!call_require(call, k > 0, "the factors of an empty matrix are not in the catalogue"))
-        return a;
+    if (!k) { /* LAPACK's Q for a matrix without elements is the identity */
+        *r = node_constant(tape, a->dtype, 0, 3, (int64_t[]){ a->shape[0], columns, n });
+        return identities(tape, a, m, columns);
+    }
     struct qr_aim aim = { 0 };
     if (settles) {
         aim.q = device_matrices(call, 0, a, m, columns, false);
@@ -155,7 +165,7 @@ static void return_eigen(struct call *call, const char *name, bool upper, bool v
     struct node *a = hermitian(call, call_batch(call, name), upper);
     const double *aim = vectors ? device_matrices(call, 1, a, a->shape[1], a->shape[2], false)
                                 : NULL;
-    struct node *values = node_eigenvalues(call->tape, a, aim, &v);
+    struct node *values = node_eigenvalues(call->tape, a, aim, vectors ? &v : NULL);
     call_return_real_batch(call, values, x);
     if (vectors) call_return_batch(call, v, x);
 }
@@ -173,8 +183,11 @@ static void eigh(struct call *call)
 static void symeig(struct call *call)
 {
     bool vectors = call_bool(call, "eigenvectors");
+    struct node *x = call_tensor(call, "input");
     return_eigen(call, "input", call_bool(call, "upper"), vectors);
-    if (!vectors) call_return_empty(call, call_tensor(call, "input")->dtype);
+    if (vectors || tape_failed(call->tape)) return;
+    if (x->n) call_return_empty(call, x->dtype);
+    else call_return(call, node_constant(call->tape, x->dtype, 0, x->rank, x->shape));
 }
 
 /* Flat output k of the device as complex numbers of a batch of `rank` dimensions; NULL when it is none. */
@@ -218,15 +231,18 @@ static void return_singular(struct call *call, const char *name, bool full, bool
     struct node *x = call_tensor(call, name), *a = call_batch(call, name);
     if (tape_failed(tape)) return;
     int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
-    if (!call_require(call, k > 0,
-                      "the singular vectors of an empty matrix are not in the catalogue"))
-        return;
-    struct singular_vectors vectors = {
-        .full = full,
-        .aim_u = device_matrices(call, values_first, a, m, full ? m : k, false),
-        .aim_v = device_matrices(call, 2, a, n, full ? n : k, adjoint),
-    };
-    struct node *values = node_singular(tape, a, &vectors);
+    struct singular_vectors vectors = { .full = full };
+    struct node *values;
+    if (k) {
+        vectors.aim_u = device_matrices(call, values_first, a, m, full ? m : k, false);
+        vectors.aim_v = device_matrices(call, 2, a, n, full ? n : k, adjoint);
+        values = node_singular(tape, a, &vectors);
+    } else { /* of no elements: LAPACK's vectors are those of the identity */
+        values =
+            node_constant(tape, dtype_component(a->dtype), 0, 2, (int64_t[]){ a->shape[0], 0 });
+        vectors.u = identities(tape, a, m, full ? m : 0);
+        vectors.v = identities(tape, a, n, full ? n : 0);
+    }
     if (values_first) call_return_real_batch(call, values, x);
     call_return_batch(call, vectors.u, x);
     if (!values_first) call_return_real_batch(call, values, x);
@@ -300,13 +316,29 @@ static bool is_whole(const int64_t *ranks, const struct node *a)
     return true;
 }
 
-/* The shortest solution for the nearest matrices of those ranks; NULL: of full rank. */
-static struct node *solution_of_ranks(struct call *call, struct node *a, struct node *b,
-                                      const int64_t *ranks)
+static struct node *model_either(struct tape *tape, struct node *y, struct node *other)
 {
-    if (is_whole(ranks, a)) return least_squares(call, a, b);
-    return node_matmul(call->tape, pseudo_inverse_of_rank(call->tape, a, ranks, a), false, b,
-                       false);
+    if (!y->imaginary || !other->imaginary) return node_model_either(tape, y, other);
+    return node_complex(
+        tape, node_model_either(tape, node_real_part(tape, y), node_real_part(tape, other)),
+        node_model_either(tape, node_imaginary_part(tape, y), node_imaginary_part(tape, other)));
+}
+
+/* The shortest solution for the nearest matrices of those ranks; NULL: of full rank. PyTorch's gradient is that of P B, P the
+ * pseudo-inverse, and so is the error of a solution `by_values`, singular ones. */
+static struct node *solution_of_ranks(struct call *call, struct node *a, struct node *b,
+                                      const int64_t *ranks, bool by_values)
+{
+    struct tape *tape = call->tape;
+    int64_t k = a->shape[1] < a->shape[2] ? a->shape[1] : a->shape[2];
+    int64_t *full = tape_allocate(tape, (size_t)a->shape[0], sizeof *full);
+    for (int64_t i = 0; full && i < a->shape[0]; i++) full[i] = k;
+    struct node *inverse = pseudo_inverse_of_rank(tape, a, ranks ? ranks : full, a);
+    struct node *product = node_matmul(tape, inverse, false, b, false);
+    if (!is_whole(ranks, a)) return product;
+    struct node *y = least_squares(call, a, b);
+    if (by_values && tape_is_model(tape)) y = model_either(tape, y, product);
+    return node_straight_through(tape, y, product);
 }
 
 /* Solution, squared residuals, rank, singular values; which of the latter there are depends on LAPACK's driver. */
@@ -336,14 +368,18 @@ void call_least_squares(struct call *call, const char *name)
     const int64_t *ranks = NULL;
     if (by_rank) {
         struct rank_tolerance limit = { rcond < 0 ? least : rcond, 0 };
-        ranks = call_ranks(call, a, limit, estimated ? 4 * (double)(k + 1) : 1);
+        ranks = call_settled_ranks(call, 2, a, rank_tolerances_all(tape, a->shape[0], limit),
+                                   estimated ? 4 * (double)(k + 1) : 1);
         if (!ranks) return;
     }
     bool whole = is_whole(ranks, a);
-    struct node *columns = call_matrices(call, b), *y = solution_of_ranks(call, a, columns, ranks);
+    bool by_values = is_driver(driver, "gelss", "gelsd");
+    struct node *columns = call_matrices(call, b),
+                *y = solution_of_ranks(call, a, columns, ranks, by_values);
     if (!whole && rcond > least) { /* PyTorch's gradient is that of the default limit */
-        const int64_t *own = call_ranks(call, a, (struct rank_tolerance){ least, 0 }, 1);
-        y = node_straight_through(tape, y, solution_of_ranks(call, a, columns, own));
+        const struct rank_tolerance usual = { least, 0 };
+        const int64_t *own = call_ranks(call, a, rank_tolerances_all(tape, a->shape[0], usual));
+        y = node_straight_through(tape, y, solution_of_ranks(call, a, columns, own, by_values));
     }
     struct node *solution = with_leading_of(tape, y, x);
     if (vector) solution = node_squeeze(tape, solution, 1u << (solution->rank - 1));
@@ -361,8 +397,7 @@ void call_least_squares(struct call *call, const char *name)
         found->integer[i] = ranks[i];
     if (found) call_return(call, found);
     else call_return(call, node_integer_constant(tape, DT_I64, 0, 1, (int64_t[]){ 0 }));
-    if (is_driver(driver, "gelss", "gelsd"))
-        call_return_real_batch(call, node_singular_values(tape, a), x);
+    if (by_values) call_return_real_batch(call, node_singular_values(tape, a), x);
     else call_return_empty(call, dtype_component(x->dtype));
 }
 

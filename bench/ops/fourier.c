@@ -20,6 +20,7 @@
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/gather.h"
+#include "bench/primitives/line_errors.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/roots_of_unity.h"
@@ -131,14 +132,12 @@ static struct node *transformed(struct call *call, struct node *x, int dim, bool
                           (long long)n, (long long)r, LARGEST_PRIME))
             return x;
     }
-    struct parts parts = { node_real_part(tape, x),
-                           x->imaginary ? node_imaginary_part(tape, x) : NULL };
-    parts.re = node_transpose(tape, parts.re, dim, last);
-    if (parts.im) parts.im = node_transpose(tape, parts.im, dim, last);
-    memcpy(shape, parts.re->shape, sizeof shape);
     double roundings = roundings_of(tape, n);
-    parts.re = node_model_line_slope(tape, parts.re, n, roundings);
-    if (parts.im) parts.im = node_model_line_slope(tape, parts.im, n, roundings);
+    struct node *lines = node_transpose(tape, x, dim, last);
+    memcpy(shape, lines->shape, sizeof shape);
+    lines = node_model_line_slope(tape, lines, n, roundings);
+    struct parts parts = { node_real_part(tape, lines),
+                           x->imaginary ? node_imaginary_part(tape, lines) : NULL };
     parts = transform(tape, parts, (int64_t)(x->n / (size_t)n), n, forward);
     struct node *re = parts.re;
     parts.re = node_model_line_error(tape, re, parts.im, n, roundings);

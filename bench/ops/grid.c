@@ -240,34 +240,50 @@ static int64_t ties_choose(const struct ties *ties, const struct sampler *sample
     return flat;
 }
 
-/* The device's result where it has the value of another input that is as near. Returns whether there is one. */
-static bool settle_nearest(const struct sampler *sampler, int64_t **index, struct node *const *at)
+/* Does the device's result have the values of this element in all channels? `first`: the first channel's number. */
+static bool has_values_of(const struct sampler *sampler, const double *theirs, size_t first,
+                          size_t point, int64_t flat)
 {
-    size_t n = sampler->of.batch * sampler->of.channels * sampler->of.points, plane = 1;
-    struct node *device = call_device_numbers(sampler->call, 0, n);
-    if (!device) return false;
-    const double *theirs = node_values(sampler->of.tape, device);
-    const double *x = node_values(sampler->of.tape, sampler->of.x);
-    if (tape_failed(sampler->of.tape)) return false;
+    const double *x = sampler->of.x->value;
+    size_t plane = 1;
     for (int d = 0; d < sampler->of.dims; d++) plane *= (size_t)sampler->of.size[d];
-    for (size_t i = 0; i < sampler->of.batch * sampler->of.points; i++) {
-        struct ties ties;
-        size_t first = i / sampler->of.points * sampler->of.channels, p = i % sampler->of.points;
-        ties_find(&ties, sampler, index, at, i);
-        for (int choice = 0; ties.open && choice < 1 << sampler->of.dims; choice++) {
-            if (choice & ~ties.open) continue;
-            int64_t flat = ties_choose(&ties, sampler, index, i, choice);
-            double have = flat < 0 ? 0 : x[first * plane + (size_t)flat];
-            if (have == theirs[first * sampler->of.points + p]) break; /* channel 0 agrees */
-            (void)ties_choose(&ties, sampler, index, i, 0);
-        }
+    for (size_t c = first; c < first + sampler->of.channels; c++) {
+        double have = flat < 0 ? 0 : x[c * plane + (size_t)flat];
+        if (have != theirs[c * sampler->of.points + point]) return false;
     }
     return true;
 }
 
-/* In a model: along a dimension where a place is half-way, either input may have all of the weight. */
+/* The device's result where it has the values of another input that is as near. Of each point, whether a choice is left: there
+ * is no result, or inputs are equal. */
+static bool *settle_nearest(const struct sampler *sampler, int64_t **index, struct node *const *at)
+{
+    struct tape *tape = sampler->of.tape;
+    size_t points = sampler->of.batch * sampler->of.points;
+    struct node *device = call_device_numbers(sampler->call, 0, points * sampler->of.channels);
+    bool *left = tape_allocate(tape, points, sizeof *left);
+    const double *theirs = device ? node_values(tape, device) : NULL;
+    (void)node_values(tape, sampler->of.x);
+    for (size_t i = 0; i < points && !tape_failed(tape); i++) {
+        struct ties ties;
+        size_t first = i / sampler->of.points * sampler->of.channels, matches = 0;
+        int chosen = 0;
+        ties_find(&ties, sampler, index, at, i);
+        for (int choice = 0; device && ties.open && choice < 1 << sampler->of.dims; choice++) {
+            if (choice & ~ties.open) continue;
+            int64_t flat = ties_choose(&ties, sampler, index, i, choice);
+            if (!has_values_of(sampler, theirs, first, i % sampler->of.points, flat)) continue;
+            if (!matches++) chosen = choice;
+        }
+        (void)ties_choose(&ties, sampler, index, i, chosen);
+        left[i] = !device || matches > 1;
+    }
+    return left;
+}
+
+/* In a model: along a dimension where a place is half-way and a choice is `left`, either input may have all of the weight. */
 static struct node *open_nearest(const struct sampler *sampler, int64_t **index,
-                                 struct node *const *at)
+                                 struct node *const *at, const bool *left)
 {
     struct tape *tape = sampler->of.tape;
     struct stencil stencil = { .taps = 2 };
@@ -281,7 +297,7 @@ static struct node *open_nearest(const struct sampler *sampler, int64_t **index,
             for (size_t i = 0; i < at[d]->n; i++) {
                 struct ties ties;
                 ties_find(&ties, sampler, index, at, i);
-                bool open = ties.open >> d & 1;
+                bool open = left[i] && ties.open >> d & 1;
                 any |= open;
                 weight->value[i] = k == 0;
                 weight->error[i] = open;
@@ -308,9 +324,10 @@ static struct node *nearest(const struct sampler *sampler)
         struct node *none = node_scale(tape, places(sampler, d), 0);
         zero = zero ? node_add(tape, zero, none) : none;
     }
-    bool settled = settle_nearest(sampler, index, at);
-    struct node *y = tape_is_model(tape) && !settled ? open_nearest(sampler, index, at)
-                                                     : stencil_gathered(&sampler->of, index);
+    bool *left = settle_nearest(sampler, index, at);
+    if (tape_failed(tape)) return sampler->of.x;
+    struct node *y = tape_is_model(tape) ? open_nearest(sampler, index, at, left)
+                                         : stencil_gathered(&sampler->of, index);
     /* The grid's gradient is zero, not absent. */
     return sampler->grid->tracked
                ? node_straight_through(tape, y,

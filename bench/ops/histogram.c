@@ -22,6 +22,7 @@ static void bincount(struct call *call)
     struct node *x = call_tensor(call, "input"), *weights = call_optional_tensor(call, "weights");
     int64_t bins = call_int(call, "minlength");
 
+    if (x->integer && x->rank == 1 && !x->n) weights = NULL; /* nothing is counted, in integers */
     if (!call_require(call, x->integer && x->rank == 1 && (!weights || weights->n == x->n),
                       "a vector of integers is needed, and weights of its length"))
         return;
@@ -32,7 +33,7 @@ static void bincount(struct call *call)
             return;
         if (x->integer[i] >= bins) bins = x->integer[i] + 1;
     }
-    if (weights) {
+    if (weights && x->n) { /* of no elements there are zeros that count */
         enum dtype dtype = weights->dtype == DT_F32 ? DT_F32 : DT_F64;
         struct node *sum =
             node_scatter_add(tape, node_to_real(tape, weights), 1, &bins, x->integer);
@@ -372,8 +373,8 @@ static void histogramdd(struct call *call)
 const struct op ops_histogram[] = {
     { "bincount", TENSOR | TORCH | ATEN, "(Tensor input, Tensor? weights=None, int minlength=0)", bincount, OP_NO_GRADIENT, 0, NULL },
     { "histc", TENSOR | TORCH | ATEN, "(Tensor input, int bins=100, Scalar min=0, Scalar max=0)", histc, OP_NO_GRADIENT, 0, NULL },
-    { "histogram", TENSOR | TORCH | ATEN, "(Tensor input, Any bins, *, Any range=None, Tensor? weight=None, bool density=False)", histogram, OP_NO_GRADIENT, 0, NULL },
-    { "histogramdd", TORCH, "(Tensor input, Any bins, *, Any range=None, Tensor? weight=None, bool density=False)", histogramdd, OP_NO_GRADIENT, 0, NULL },
+    { "histogram", TENSOR | TORCH | ATEN, "(Tensor input, Any bins=100, *, Any range=None, Tensor? weight=None, bool density=False)", histogram, OP_NO_GRADIENT, 0, NULL },
+    { "histogramdd", TORCH, "(Tensor input, Any bins=100, *, Any range=None, Tensor? weight=None, bool density=False)", histogramdd, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(histogram);

@@ -16,6 +16,11 @@ int64_t larger_integer(int64_t a, int64_t b) { return a > b ? a : b; }
 int64_t smaller_integer(int64_t a, int64_t b) { return a < b ? a : b; }
 /* clang-format on */
 
+int64_t truncated_quotient(int64_t a, int64_t b)
+{
+    return b == -1 ? wrapping_negate(a) : b ? a / b : 0;
+}
+
 static bool are_integers(enum dtype dtype, const struct node *a, const struct node *b)
 {
     return a->integer && b->integer && dtype != DT_NONE && dtype_is_integral(dtype);
@@ -37,6 +42,12 @@ struct node *node_multiply_as(struct tape *tape, enum dtype dtype, struct node *
 {
     return are_integers(dtype, a, b) ? node_integer_binary(tape, dtype, wrapping_multiply, a, b)
                                      : node_multiply(tape, a, b);
+}
+
+struct node *node_negate_as(struct tape *tape, struct node *x)
+{
+    return are_integers(x->dtype, x, x) ? node_integer_unary(tape, x->dtype, wrapping_negate, x)
+                                        : node_negate(tape, x);
 }
 
 struct node *clamp_integers(struct tape *tape, enum dtype dtype, struct node *x, struct node *low,

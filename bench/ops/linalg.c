@@ -19,8 +19,10 @@
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/cotangent.h"
+#include "bench/primitives/gather.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
+#include "bench/primitives/matrix_model.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/singular_vectors.h"
@@ -30,10 +32,59 @@
 #include "bench/tape/broadcast.h"
 #include "bench/tape/promotion.h"
 
+static struct node *square_factors(struct tape *tape, struct node *a, struct node **pivots)
+{
+    return a->imaginary ? node_complex_lu(tape, a, pivots) : node_lu(tape, a, pivots);
+}
+
+/* a (batch, m, n) at the upper left of a square whose other diagonal elements are ones. */
+static struct node *squared(struct tape *tape, struct node *a)
+{
+    bool wide = a->shape[1] < a->shape[2];
+    int64_t rows = a->shape[1], columns = a->shape[2], more = llabs(rows - columns);
+    int64_t shape[3] = { a->shape[0], wide ? more : rows, wide ? columns : more };
+    struct node *rest = node_constant(tape, a->dtype, 0, 3, shape);
+    for (int64_t i = 0; !tape_failed(tape) && i < shape[0] * more; i++) {
+        int64_t row = wide ? i % more : columns + i % more, column = wide ? rows + row : i % more;
+        rest->value[(i / more * shape[1] + row) * shape[2] + column] = 1;
+    }
+    return node_concatenate(tape, (struct node *[]){ a, rest }, 2, wide ? 1 : 2);
+}
+
+/* The rows of a exchanged as pivots (batch, n), counted from 1, say. */
+static struct node *exchanged_rows(struct tape *tape, struct node *a, const struct node *pivots)
+{
+    int64_t m = a->shape[1], n = a->shape[2], swaps = pivots->shape[1];
+    int64_t *map = tape_allocate(tape, a->n, sizeof *map);
+    int64_t *row = tape_allocate(tape, (size_t)m, sizeof *row);
+    if (tape_failed(tape)) return a;
+    for (int64_t b = 0; b < a->shape[0]; b++) {
+        for (int64_t i = 0; i < m; i++) row[i] = i;
+        for (int64_t k = 0; k < swaps; k++) {
+            int64_t other = pivots->integer[b * swaps + k] - 1, t = row[k];
+            row[k] = row[other];
+            row[other] = t;
+        }
+        for (int64_t i = 0; i < m * n; i++) map[b * m * n + i] = (b * m + row[i / n]) * n + i % n;
+    }
+    return node_gather(tape, a, 3, a->shape, map, 0);
+}
+
+/* L and U packed as LAPACK does, and the exchanges of rows, (batch, min(m, n)). A matrix that is not square is part of one that is: more rows
+ * of the identity below a wide one are never pivots. Beside a tall one more columns would be exchanged with its rows, so the exchanges are
+ * made first; those of the rows behind are the identity's, and change nothing. */
 static struct node *factors_packed(struct call *call, struct node *x, struct node **pivots)
 {
-    struct node *a = call_matrices(call, x);
-    return a->imaginary ? node_complex_lu(call->tape, a, pivots) : node_lu(call->tape, a, pivots);
+    struct tape *tape = call->tape;
+    struct node *a = call_matrices(call, x), *none;
+    *pivots = a;
+    if (tape_failed(tape) || a->shape[1] == a->shape[2]) return square_factors(tape, a, pivots);
+    int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
+    struct node *lu = square_factors(tape, squared(tape, a), pivots);
+    if (tape_failed(tape)) return lu;
+    *pivots = node_slice(tape, *pivots, 1, 0, k, 1);
+    if (m > n) lu = square_factors(tape, squared(tape, exchanged_rows(tape, a, *pivots)), &none);
+    return node_slice(tape, node_slice(tape, lu, 1, 0, m, 1), 2, 0, n, 1);
 }
 
 /* Is an element on a diagonal nothing, in float32, beside the largest of its matrix? */
@@ -90,22 +141,27 @@ static void cholesky_gradient(struct tape *tape, struct node *node, struct node 
 }
 
 /* Imaginary parts of the diagonal are not read. */
-static struct node *complex_cholesky(struct tape *tape, struct node *a)
+static struct node *complex_cholesky(struct tape *tape, struct node *a, bool upper)
 {
-    struct node *whole = node_detach(tape, hermitian_of_triangle(tape, a, false));
+    struct node *whole = node_detach(tape, hermitian_of_triangle(tape, a, upper));
     struct node *l = node_stacked_parts(tape, node_cholesky(tape, whole));
     struct node *given = node_stacked_parts(tape, a);
     return node_of_stacked_parts(tape,
                                  node_stated_gradient(tape, l, 1, &given, cholesky_gradient, NULL));
 }
 
+/* Of one triangle, the upper one where the upper factor is asked for; the gradient has both. */
 static void cholesky(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     struct node *a = call_matrices(call, x);
-    struct node *l = a->imaginary ? complex_cholesky(tape, a) : node_cholesky(tape, a);
-    if (call_bool(call, "upper")) l = adjoint_of(tape, l);
+    if (tape_failed(tape)) return;
+    bool upper = call_bool(call, "upper");
+    if (!call_require(call, a->shape[1] == a->shape[2], "a square matrix is needed")) return;
+    struct node *l = a->imaginary ? complex_cholesky(tape, a, upper)
+                                  : node_cholesky(tape, upper ? node_transpose(tape, a, 1, 2) : a);
+    if (upper) l = adjoint_of(tape, l);
     call_return_typed(call, with_leading_of(tape, l, x), x->dtype);
     if (call->op->detail) call_return_info(call, x, l);
 }
@@ -180,13 +236,15 @@ static struct node *factored(struct tape *tape, struct node *factor, bool upper)
     return product->complex_valued ? node_of_stacked_parts(tape, a) : a;
 }
 
-/* (L L^H)^-1 B: cholesky_solve(B, L); detail 1: cholesky_inverse(L). */
+/* (L L^H)^-1 B: cholesky_solve(B, L); detail 1: cholesky_inverse(L). text: L's name. */
 static void cholesky_solve(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *factor = call_tensor(call, call->op->detail ? "input" : "input2");
+    struct node *factor = call_tensor(call, call->op->text);
     bool upper = call_bool(call, "upper");
-    struct node *full = node_inverse(tape, factored(tape, call_matrices(call, factor), upper));
+    struct node *batch = call_matrices(call, factor);
+    if (!call_require_real_diagonals(call, batch)) return;
+    struct node *full = node_inverse(tape, factored(tape, batch, upper));
     full = with_leading_of(tape, full, factor);
     call_return_typed(
         call, call->op->detail ? full : compose_matmul(tape, full, call_tensor(call, "input")),
@@ -239,12 +297,41 @@ static void determinant(struct call *call)
     case 0: call_return_typed(call, det, x->dtype); break;
     case 1: call_return_typed(call, node_function(tape, "log", det), x->dtype); break;
     default:
-        call_return_typed(call,
-                          det->imaginary ? node_divide(tape, det, size)
-                                         : node_apply(tape, "sign", node_detach(tape, det)),
-                          x->dtype);
+        call_return_typed(
+            call, det->imaginary ? node_divide(tape, det, size) : node_apply(tape, "sign", det),
+            x->dtype);
         call_return_typed(call, node_apply(tape, "log", size), dtype_component(x->dtype));
     }
+}
+
+struct open_pivots {
+    const size_t *first; /* of each matrix, the first that rounding may have chosen otherwise */
+    size_t n;
+};
+
+static bool is_open_pivot(void *context, size_t i, int64_t pivot)
+{
+    const struct open_pivots *open = context;
+    size_t step = i % open->n;
+    return step >= open->first[i / open->n] && pivot > (int64_t)step && pivot <= (int64_t)open->n;
+}
+
+/* The row exchanges of the real square matrices x, the device's where candidates for a pivot differ by less than rounding. */
+static struct node *settled_pivots(struct call *call, struct node *x, struct node *own)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_matrices(call, x);
+    if (tape_failed(tape) || a->imaginary || !own->n || a->shape[1] != a->shape[2]) return own;
+    const double *values = node_values(tape, a);
+    size_t batches = (size_t)a->shape[0], n = (size_t)a->shape[1];
+    size_t *first = tape_allocate(tape, batches, sizeof *first);
+    double unit = dtype_ulp(x->dtype, 1) / 2;
+    for (size_t b = 0; b < batches && !tape_failed(tape); b++)
+        first[b] =
+            matrix_model_first_open_pivot(tape, values + b * n * n, n, own->integer + b * n, unit);
+    struct open_pivots open = { first, n };
+    if (tape_failed(tape)) return own;
+    return call_settled_indices(call, call->results.count, own, is_open_pivot, &open);
 }
 
 /* Returns the factors. */
@@ -252,7 +339,12 @@ static struct node *return_lu(struct call *call, struct node *x)
 {
     struct node *pivots, *lu = factors_packed(call, x, &pivots);
     call_return_typed(call, with_leading_of(call->tape, lu, x), x->dtype);
-    call_return(call, node_reshape(call->tape, pivots, x->rank - 1, x->shape));
+    pivots = settled_pivots(call, x, pivots);
+    if (tape_failed(call->tape)) return lu;
+    int64_t shape[TENSOR_MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 2] = pivots->shape[1];
+    call_return(call, node_reshape(call->tape, pivots, x->rank - 1, shape));
     return lu;
 }
 
@@ -299,7 +391,7 @@ static void matrix_power(struct call *call)
     call_return_typed(call, with_leading_of(tape, result, x), x->dtype);
 }
 
-/* Of numbers, 1 x 1, PyTorch takes the function of numbers, which knows infinities. */
+/* Of numbers, 1 x 1, PyTorch takes the function of numbers, which knows infinities; their gradient is that of matrices. */
 static void matrix_exponential(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -307,6 +399,8 @@ static void matrix_exponential(struct call *call)
     if (tape_failed(tape)) return;
     bool numbers = !a->imaginary && a->shape[1] == 1 && a->shape[2] == 1;
     struct node *y = numbers ? node_apply(tape, "exp", a) : node_matrix_exponential(tape, a);
+    if (numbers && tape_is_model(tape))
+        y = node_straight_through(tape, y, node_matrix_exponential(tape, a));
     call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
 }
 
@@ -325,10 +419,12 @@ static void lu_factor(struct call *call)
 static int64_t *row_order(struct call *call, const struct node *pivots, int64_t batch, int64_t rows)
 {
     int64_t *order = tape_allocate(call->tape, (size_t)(batch * rows), sizeof *order);
-    if (!call_require(call, pivots->integer && batch > 0 && pivots->n % (size_t)batch == 0,
+    if (!call_require(call,
+                      pivots->integer && pivots->rank >= 1 &&
+                          (int64_t)pivots->n == batch * pivots->shape[pivots->rank - 1],
                       "pivots are integers for each matrix"))
         return NULL;
-    int64_t swaps = (int64_t)pivots->n / batch;
+    int64_t swaps = pivots->shape[pivots->rank - 1];
     if (!call_require(call, swaps <= rows, "more pivots than rows")) return NULL;
     for (int64_t b = 0; b < batch; b++) {
         int64_t *own = order + b * rows;
@@ -409,6 +505,66 @@ static void lu(struct call *call)
     return_part(call, factors.upper, x, true);
 }
 
+struct lu_solution {
+    bool left, adjoint, complex_valued;
+    struct node *permutation, *inverse; /* P, A^-1 */
+};
+
+static struct node *product(struct tape *tape, struct node *a, struct node *b)
+{
+    return node_matmul(tape, a, false, b, false);
+}
+
+/* PyTorch's gradient toward the factors of A = P L U, X and its cotangent G given. With F = -U^-H G X^H, L has (L^-H F U^H) below its
+ * diagonal and U the rest of F, where A X = B or A^H X^H = B^H is solved; with F = -P^T X G^H P L^-H, L has what of F is below the diagonal
+ * and U the rest of L^H F U^-H, where A^H X = B or A X^H = B^H is. */
+static struct node *gradient_of_factors(struct tape *tape, const struct lu_solution *s,
+                                        struct node *lu, struct node *x, struct node *g)
+{
+    struct factors factors = factors_of(tape, lu);
+    struct node *lh = adjoint_of(tape, factors.lower), *uh = adjoint_of(tape, factors.upper);
+    struct node *to_lower = node_inverse(tape, lh), *to_upper = node_inverse(tape, uh), *flow;
+    if (!s->left) {
+        x = adjoint_of(tape, x);
+        g = adjoint_of(tape, g);
+    }
+    if (s->left != s->adjoint) {
+        flow = product(tape, to_upper, product(tape, g, adjoint_of(tape, x)));
+        struct node *below = product(tape, to_lower, product(tape, flow, uh));
+        flow = node_add(tape, node_triangle(tape, below, -1, -1), node_triangle(tape, flow, 1, 0));
+    } else {
+        flow =
+            node_matmul(tape, s->permutation, true, product(tape, x, adjoint_of(tape, g)), false);
+        flow = product(tape, product(tape, flow, s->permutation), to_lower);
+        struct node *above = product(tape, product(tape, lh, flow), to_upper);
+        flow = node_add(tape, node_triangle(tape, flow, -1, -1), node_triangle(tape, above, 1, 0));
+    }
+    return node_negate(tape, flow);
+}
+
+static void lu_solve_gradient(struct tape *tape, struct node *node, struct node *cotangent,
+                              const void *parameters)
+{
+    const struct lu_solution *s = parameters;
+    struct node *lu = node->inputs[1], *x = node, *g = cotangent;
+    if (s->complex_valued) {
+        lu = node_of_stacked_parts(tape, lu);
+        x = node_of_stacked_parts(tape, x);
+        g = node_of_stacked_parts(tape, g);
+    }
+    struct node *back = s->adjoint ? s->inverse : adjoint_of(tape, s->inverse);
+    struct node *to_b = s->left ? product(tape, back, g) : product(tape, g, back);
+    tape_accumulate(tape, node->inputs[1],
+                    node_stacked_parts(tape, gradient_of_factors(tape, s, lu, x, g)));
+    tape_accumulate(tape, node->inputs[2], node_stacked_parts(tape, to_b));
+}
+
+static bool have_one_batch(const struct node *x, const struct node *b)
+{
+    return x->rank == b->rank &&
+           !memcmp(x->shape, b->shape, (size_t)(x->rank - 2) * sizeof *x->shape);
+}
+
 /* X of A X = B, X A = B or A^H X = B, A by its factors: its inverse is U^-1 L^-1 P^T. text: the factors'
  * name. */
 static void lu_solve(struct call *call)
@@ -417,75 +573,60 @@ static void lu_solve(struct call *call)
     struct node *x = call_tensor(call, call->op->text), *b = call_tensor(call, "B");
     struct node *pivots = call_tensor(call, "pivots");
     struct node *lu = call_matrices(call, x);
+    enum dtype dtype = dtype_promote(x->dtype, b->dtype);
+    bool left = call_bool(call, "left"), adjoint = call_bool(call, "adjoint");
     if (tape_failed(tape)) return;
     const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
     if (!order) return;
     struct factors factors = factors_of(tape, lu);
     struct node *p = permutation(call, order, lu->shape[0], lu->shape[1], DT_NONE);
-    struct node *inverse = node_matmul(tape, node_inverse(tape, factors.upper), false,
-                                       node_inverse(tape, factors.lower), false);
-    inverse = with_leading_of(tape, node_matmul(tape, inverse, false, p, true), x);
+    struct node *inverse =
+        product(tape, node_inverse(tape, factors.upper), node_inverse(tape, factors.lower));
+    inverse = node_matmul(tape, inverse, false, p, true);
+    struct node *turned = adjoint ? adjoint_of(tape, inverse) : inverse;
     if (tape_failed(tape)) return;
-    if (call_bool(call, "adjoint")) inverse = adjoint_of(tape, inverse);
-    call_return_typed(call,
-                      call_bool(call, "left") ? compose_matmul(tape, inverse, b)
-                                              : compose_matmul(tape, b, inverse),
-                      dtype_promote(x->dtype, b->dtype));
+    if (!have_one_batch(x, b) || dtype_is_complex(x->dtype) != dtype_is_complex(b->dtype)) {
+        turned = with_leading_of(tape, turned, x);
+        call_return_typed(
+            call, left ? compose_matmul(tape, turned, b) : compose_matmul(tape, b, turned), dtype);
+        return;
+    }
+    struct lu_solution *s = tape_allocate(tape, 1, sizeof *s);
+    struct node *right = call_matrices(call, b);
+    struct node *y = left ? product(tape, turned, right) : product(tape, right, turned);
+    if (tape_failed(tape)) return;
+    *s = (struct lu_solution){ left, adjoint, dtype_is_complex(x->dtype), p, inverse };
+    struct node *inputs[2] = { node_stacked_parts(tape, lu), node_stacked_parts(tape, right) };
+    y = node_stated_gradient(tape, node_stacked_parts(tape, y), 2, inputs, lu_solve_gradient, s);
+    if (s->complex_valued) y = node_of_stacked_parts(tape, y);
+    call_return_typed(call, with_leading_of(tape, y, x), dtype);
 }
 
 /* rcond is rtol's older name. Without either limit, or with an atol of 0 alone, there is PyTorch's own: 1e-15 for pinverse, else the
- * larger extent times the spacing of numbers at 1. */
-static struct rank_tolerance inverse_tolerance(struct call *call, const struct node *x)
+ * larger extent times the spacing of numbers at 1. *x is broadcast with the limits. */
+static const struct rank_tolerance *inverse_tolerances(struct call *call, struct node **x)
 {
     const char *relative = call_is_none(call, "rtol") ? "rcond" : "rtol";
-    struct rank_tolerance out = { 0 };
-    if (!call_is_none(call, "atol")) out.absolute = call_real(call, "atol");
-    if (!call_is_none(call, relative)) out.relative = call_real(call, relative);
-    else if (out.absolute == 0) out.relative = call->op->detail ? 1e-15 : default_rank_tolerance(x);
-    return out;
-}
-
-/* The squared magnitudes of a node, without its gradient. */
-static struct node *squared_magnitudes(struct tape *tape, struct node *x)
-{
-    struct node *re = node_detach(tape, node_real_part(tape, x));
-    struct node *squares = node_multiply(tape, re, re);
-    if (!x->imaginary) return squares;
-    struct node *im = node_detach(tape, node_imaginary_part(tape, x));
-    return node_add(tape, squares, node_multiply(tape, im, im));
-}
-
-/* In a model: the inverse y of a as kernels form it from singular vectors, which are those of a + E with |E| <= p(n) u |a| in the
- * norm (Golub and Van Loan, Matrix Computations, section 5.4.8): y E y is as large as the product of the norms of a row and a
- * column of y. y itself otherwise. */
-static struct node *by_singular_values(struct tape *tape, struct node *y, struct node *a)
-{
-    if (!tape_is_model(tape) || tape_failed(tape)) return y;
-    double roundings = 8 * sqrt((double)(a->shape[1] + a->shape[2]));
-    struct node *squares = squared_magnitudes(tape, y);
-    struct node *rows = node_sum(tape, squares, 1u << 2, true);
-    struct node *columns = node_sum(tape, squares, 1u << 1, true);
-    struct node *whole = node_sum(tape, squared_magnitudes(tape, a), 1u << 1 | 1u << 2, true);
-    struct node *products =
-        node_multiply(tape, node_matmul(tape, rows, false, columns, false), whole);
-    struct node *size = node_apply(tape, "sqrt", products);
-    if (!y->imaginary) return node_model_error(tape, y, size, roundings);
-    return node_complex(tape, node_model_error(tape, node_real_part(tape, y), size, roundings),
-                        node_model_error(tape, node_imaginary_part(tape, y), size, roundings));
+    if (!call_require(call, (*x)->rank >= 2, "a matrix is needed")) return NULL;
+    double usual = call->op->detail ? 1e-15 : default_rank_tolerance(*x);
+    return call_rank_tolerances(call, x, relative, "atol", usual);
 }
 
 static void pseudo_inverse(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *given = call_matrices(call, x), *a = given;
+    struct node *x = call_tensor(call, "input");
+    const struct rank_tolerance *tolerances = inverse_tolerances(call, &x);
+    if (tape_failed(tape)) return;
+    struct node *given = call_matrices(call, x), *a = given;
     if (call_bool(call, "hermitian")) { /* only the lower triangle is read */
         if (!call_require(call, a->shape[1] == a->shape[2], "a square matrix is needed")) return;
         a = node_detach(tape, hermitian_of_triangle(tape, a, false));
     }
     if (tape_failed(tape)) return;
-    const int64_t *ranks = call_ranks(call, a, inverse_tolerance(call, x), 1);
+    const int64_t *ranks = call_ranks(call, a, tolerances);
     struct node *y = pseudo_inverse_of_rank(tape, a, ranks, given);
-    call_return_typed(call, with_leading_of(tape, by_singular_values(tape, y, a), x), x->dtype);
+    call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
 }
 
 static struct node *singular_values(struct call *call, struct node *x)
@@ -513,20 +654,17 @@ static void nuclear_norm(struct call *call)
     call_return_typed(call, y, dtype_component(x->dtype));
 }
 
-static struct rank_tolerance rank_tolerance_of(struct call *call, const struct node *x)
+/* An older tol is absolute. *x is broadcast with the limits. */
+static const struct rank_tolerance *rank_tolerances(struct call *call, struct node **x)
 {
-    const char *absolute = call_is_none(call, "tol") ? "atol" : "tol";
-    struct rank_tolerance out = { 0 };
-    if (!call_is_none(call, "rtol")) out.relative = call_real(call, "rtol");
-    if (!call_is_none(call, absolute)) out.absolute = call_real(call, absolute);
-    if (call_is_none(call, "rtol") && out.absolute == 0 && call_is_none(call, "tol"))
-        out.relative = default_rank_tolerance(x);
-    return out;
+    if (!call_require(call, (*x)->rank >= 2, "a matrix is needed")) return NULL;
+    if (!call_is_none(call, "tol")) return call_rank_tolerances(call, x, "rtol", "tol", 0);
+    return call_rank_tolerances(call, x, "rtol", "atol", default_rank_tolerance(*x));
 }
 
 struct open_ranks {
     const struct node *values;
-    struct rank_tolerance tolerance;
+    const struct rank_tolerance *tolerances; /* of each matrix */
     double margin;
 };
 
@@ -535,8 +673,8 @@ static bool is_open_rank(void *context, size_t i, int64_t rank)
     const struct open_ranks *open = context;
     const size_t k = (size_t)open->values->shape[open->values->rank - 1];
     const double *values = open->values->value + i * k;
-    return rank >= count_above(values, k, open->tolerance, open->margin) &&
-           rank <= count_above(values, k, open->tolerance, -open->margin);
+    return rank >= count_above(values, k, open->tolerances[i], open->margin) &&
+           rank <= count_above(values, k, open->tolerances[i], -open->margin);
 }
 
 /* Number of singular values above the tolerance. A kernel knows them to max(m, n) roundings of the largest (backward
@@ -544,15 +682,18 @@ static bool is_open_rank(void *context, size_t i, int64_t rank)
 static void matrix_rank(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x);
+    struct node *x = call_tensor(call, "input");
+    const struct rank_tolerance *tolerances = rank_tolerances(call, &x);
+    if (tape_failed(tape)) return;
+    struct node *a = call_matrices(call, x);
     if (call_bool(call, "hermitian")) a = hermitian_of_triangle(tape, a, false);
     struct node *s = with_leading_of(tape, node_singular_values(tape, a), x);
     if (tape_failed(tape)) return;
-    struct open_ranks open = { s, rank_tolerance_of(call, x), default_rank_tolerance(x) / 2 };
+    struct open_ranks open = { s, tolerances, default_rank_tolerance(x) / 2 };
     const size_t k = (size_t)s->shape[s->rank - 1];
     struct node *rank = node_new_integer(tape, DT_I64, s->rank - 1, s->shape);
     for (size_t b = 0; !tape_failed(tape) && b < rank->n; b++)
-        rank->integer[b] = k ? count_above(s->value + b * k, k, open.tolerance, 0) : 0;
+        rank->integer[b] = k ? count_above(s->value + b * k, k, tolerances[b], 0) : 0;
     if (tape_failed(tape)) return;
     call_return(call, k ? call_settled_indices(call, 0, rank, is_open_rank, &open) : rank);
 }
@@ -726,8 +867,8 @@ const struct op ops_linalg[] = {
     { "linalg.inv_ex|inv_ex", TORCH, "(Tensor input, *, bool check_errors=False)", inverse, 0, 1, NULL },
     { "cholesky|linalg.cholesky", TORCH | TENSOR, "(Tensor input, bool upper=False)", cholesky, 0, 0, NULL },
     { "linalg.cholesky_ex|cholesky_ex", TORCH, "(Tensor input, *, bool upper=False, bool check_errors=False)", cholesky, 0, 1, NULL },
-    { "cholesky_solve", TORCH | TENSOR, "(Tensor input, Tensor input2, bool upper=False)", cholesky_solve, 0, 0, NULL },
-    { "cholesky_inverse", TORCH | TENSOR, "(Tensor input, bool upper=False)", cholesky_solve, 0, 1, NULL },
+    { "cholesky_solve", TORCH | TENSOR, "(Tensor input, Tensor input2, bool upper=False)", cholesky_solve, 0, 0, "input2" },
+    { "cholesky_inverse", TORCH | TENSOR, "(Tensor input, bool upper=False)", cholesky_solve, 0, 1, "input" },
     { "triangular_solve", TORCH | TENSOR, "(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)", triangular_solve, 0, 0, NULL },
     { "linalg.solve", TORCH, "(Tensor A, Tensor B, *, bool left=True)", solve, 0, 0, NULL },
     { "linalg.solve_ex|solve_ex", TORCH, "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", solve, 0, 1, NULL },
@@ -740,7 +881,7 @@ const struct op ops_linalg[] = {
     { "_linalg_det", TORCH, "(Tensor input)", determinant_and_factors, 0, 0, NULL },
     { "_linalg_slogdet", TORCH, "(Tensor input)", determinant_and_factors, 0, 2, NULL },
     { "_linalg_solve_ex", TORCH, "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", solution_and_factors, 0, 0, NULL },
-    { "_cholesky_solve_helper", TORCH, "(Tensor input, Tensor input2, bool upper)", cholesky_solve, 0, 0, NULL },
+    { "_cholesky_solve_helper", TORCH, "(Tensor input, Tensor A, bool upper)", cholesky_solve, 0, 0, "A" },
     { "matrix_power|linalg.matrix_power", TORCH | TENSOR, "(Tensor input, int n)", matrix_power, 0, 0, NULL },
     { "matrix_exp|linalg.matrix_exp", TORCH | TENSOR, "(Tensor input)", matrix_exponential, 0, 0, NULL },
     { "linalg.lu_factor|lu_factor", TORCH, "(Tensor input, *, bool pivot=True)", lu_factor, 0, 0, NULL },

@@ -15,6 +15,7 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
@@ -95,7 +96,8 @@ static void smooth_loss(struct call *call)
     bool huber = call->op->detail != 0;
     struct pair pair = pair_of(call, "input", "target");
     double width = call_real(call, huber ? "delta" : "beta");
-    struct node *d = node_subtract(tape, pair.x, pair.t), *size = node_apply(tape, "abs", d);
+    struct node *d = node_model_any_slope_at_nan(tape, node_subtract(tape, pair.x, pair.t));
+    struct node *size = node_apply(tape, "abs", d);
     if (width == 0 && !huber) {
         call_return_typed(call, loss_reduced(call, size), pair.dtype);
         return;
@@ -196,6 +198,48 @@ static struct node *published_logits_loss(struct tape *tape, struct node *x, str
     return node_model_either(tape, y, other);
 }
 
+/* As autograd composes it: c (sigmoid(x) - t), and -c x to t; with weights w, and v = w t, c ((v + 1 - t) sigmoid(x) - v), and
+ * c (log sigmoid(-x) - w log sigmoid(x)). */
+static void logits_steps_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                                  const void *parameters)
+{
+    struct node *x = node->inputs[1], *t = node->inputs[2], *minus = node_negate(tape, x);
+    struct node *positive = (struct node *)parameters;
+    if (t->tracked && positive) {
+        struct node *yes = node_multiply(tape, node_apply(tape, "logsigmoid", x), positive);
+        struct node *no = node_apply(tape, "logsigmoid", minus);
+        gradient_pass(tape, t, cotangent, node_subtract(tape, no, yes));
+    } else gradient_pass(tape, t, cotangent, minus);
+    if (!x->tracked) return;
+    struct node *sigmoid = node_apply(tape, "sigmoid", x), *yes = t;
+    if (positive) {
+        yes = node_multiply(tape, positive, t);
+        struct node *all = node_subtract(tape, node_offset(tape, yes, 1), t);
+        sigmoid = node_multiply(tape, all, sigmoid);
+    }
+    gradient_pass(tape, x, cotangent, node_subtract(tape, sigmoid, yes));
+}
+
+/* (1 - t) x + m + log(exp(-m) + exp(-x - m)) with m = max(-x, 0); with weights (1 - t) x + (1 + (w - 1) t) (log(...) + m). */
+static struct node *logits_loss_by_steps(struct tape *tape, struct node *loss, struct node *x,
+                                         struct node *t, struct node *positive)
+{
+    struct node *zero = node_scalar(tape, 0), *minus = node_negate(tape, x);
+    struct node *most = node_select(tape, node_compare(tape, COMPARE_LT, minus, zero), zero, minus);
+    struct node *sum = node_add(tape, node_apply(tape, "exp", node_negate(tape, most)),
+                                node_apply(tape, "exp", node_subtract(tape, minus, most)));
+    struct node *log = node_apply(tape, "log", sum), *y = node_multiply(tape, one_less(tape, t), x);
+    if (positive) {
+        struct node *weight = node_multiply(tape, node_offset(tape, positive, -1), t);
+        y = node_add(tape, y,
+                     node_multiply(tape, node_offset(tape, weight, 1), node_add(tape, log, most)));
+    } else y = node_add(tape, node_add(tape, y, most), log);
+    loss = node_as_steps(tape, loss, y, "binary_cross_entropy_with_logits");
+    if (positive && positive->tracked) return loss;
+    return node_stated_gradient(tape, loss, 2, (struct node *[]){ x, t }, logits_steps_backward,
+                                positive);
+}
+
 static void binary_cross_entropy_with_logits(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -211,6 +255,7 @@ static void binary_cross_entropy_with_logits(struct call *call)
         struct node *published = published_logits_loss(tape, pair.x, pair.t, positive);
         loss = positive ? node_model_either(tape, published, loss) : published;
     }
+    if (composes(tape)) loss = logits_loss_by_steps(tape, loss, pair.x, pair.t, positive);
     call_return_typed(call, loss_reduced(call, times_weight(call, loss)), pair.dtype);
 }
 
@@ -296,28 +341,58 @@ static void gaussian_nll_loss(struct call *call)
 
 /* ---- margins ---------------------------------------------------------------------------------------------- */
 
-/* x for target 1, max(0, margin - x) for target -1 (both for any other). */
+/* The same in the dtype of an integral x: PyTorch makes the margin one of its numbers. */
+static void hinge_embedding_loss_of_integers(struct call *call, struct node *x, struct node *target)
+{
+    struct tape *tape = call->tape;
+    struct node *margin = node_to_integer(tape, number(call, "margin"), x->dtype);
+    struct node *zero = node_integer_constant(tape, x->dtype, 0, 0, NULL);
+    struct node *hinge = clamp_integers(
+        tape, x->dtype, node_integer_binary(tape, x->dtype, wrapping_subtract, margin, x), zero,
+        NULL);
+    struct node *is_far = node_compare(tape, COMPARE_NE, target, node_scalar(tape, 1)),
+                *is_near = node_compare(tape, COMPARE_NE, target, node_scalar(tape, -1));
+    struct node *loss = node_integer_binary(tape, x->dtype, wrapping_add,
+                                            node_select(tape, is_far, hinge, zero),
+                                            node_select(tape, is_near, x, zero));
+    enum loss_reduction reduction = loss_reduction(call);
+    if (call_require(call, reduction != LOSS_MEAN, "the mean of integers needs a dtype"))
+        call_return_typed(call, loss_reduced(call, loss),
+                          reduction == LOSS_SUM ? DT_I64 : x->dtype);
+}
+
+/* x for target 1, max(0, margin - x) for target -1 (both for any other), in the dtype of x. */
 static void hinge_embedding_loss(struct call *call)
 {
     struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    if (x->integer) {
+        hinge_embedding_loss_of_integers(call, x, call_tensor(call, "target"));
+        return;
+    }
     struct pair pair = pair_of(call, "input", "target");
     struct node *zero = node_scalar(tape, 0), *one = node_scalar(tape, 1),
                 *less = node_scalar(tape, -1);
+    pair.x = node_model_any_slope_at_nan(tape, pair.x);
     struct node *hinge =
         node_positive_part(tape, node_subtract(tape, number(call, "margin"), pair.x));
     struct node *far = node_select(tape, node_compare(tape, COMPARE_NE, pair.t, one), hinge, zero);
     struct node *near =
         node_select(tape, node_compare(tape, COMPARE_NE, pair.t, less), pair.x, zero);
-    call_return_typed(call, loss_reduced(call, node_add(tape, far, near)), pair.dtype);
+    call_return_typed(call, loss_reduced(call, node_add(tape, far, near)), x->dtype);
 }
 
-/* max(0, margin - t (x1 - x2)) */
+/* max(0, margin - t (x1 - x2)). Differences and products of integers wrap around. */
 static void margin_ranking_loss(struct call *call)
 {
     struct tape *tape = call->tape;
     struct pair pair = pair_of(call, "input1", "target");
-    struct node *d = node_subtract(tape, pair.x, node_to_real(tape, call_tensor(call, "input2")));
-    struct node *z = node_subtract(tape, number(call, "margin"), node_multiply(tape, pair.t, d));
+    struct node *x[2] = { call_tensor(call, "input1"), call_tensor(call, "input2") };
+    struct node *d = node_subtract_as(tape, call_result_type(call, x, 2), x[0], x[1]);
+    struct node *t = node_negate_as(tape, call_tensor(call, "target"));
+    struct node *product =
+        node_multiply_as(tape, call_result_type(call, (struct node *[]){ t, d }, 2), t, d);
+    struct node *z = node_add(tape, number(call, "margin"), node_to_real(tape, product));
     call_return_typed(call, loss_reduced(call, node_positive_part(tape, z)), pair.dtype);
 }
 
@@ -340,7 +415,10 @@ static void multilabel_soft_margin_loss(struct call *call)
     struct node *no =
         node_multiply(tape, one_less(tape, pair.t), node_apply(tape, "softplus", pair.x));
     struct node *loss = times_weight(call, node_add(tape, yes, no));
-    if (loss->rank) loss = node_mean(tape, loss, 1u << (loss->rank - 1), false);
+    /* PyTorch divides by the classes of the input, also where they were broadcast. */
+    if (loss->rank && pair.x->rank)
+        loss = node_divide(tape, node_sum(tape, loss, 1u << (loss->rank - 1), false),
+                           node_scalar(tape, (double)pair.x->shape[pair.x->rank - 1]));
     call_return_typed(call, loss_reduced(call, loss), pair.dtype);
 }
 

@@ -382,8 +382,8 @@ static void multilabel_margin_loss_forward(struct call *call)
     struct node *x = call_tensor(call, "input"), *target = call_tensor(call, "target");
     multilabel_margin_loss(call);
     struct node *mask = node_constant(tape, x->dtype, 0, target->rank, target->shape);
-    if (tape_failed(tape) || !target->rank) return;
-    size_t columns = (size_t)target->shape[target->rank - 1];
+    if (tape_failed(tape)) return;
+    size_t columns = target->rank ? (size_t)target->shape[target->rank - 1] : 1;
     for (size_t first = 0; first < target->n; first += columns)
         for (size_t k = 0; k < columns && target->integer[first + k] >= 0; k++)
             mask->value[first + (size_t)target->integer[first + k]] = 1;

@@ -56,3 +56,15 @@ struct node *ones_on_diagonal(struct tape *tape, int64_t rows, int64_t columns)
         eye->value[i * columns + i] = 1;
     return eye;
 }
+
+bool call_require_real_diagonals(struct call *call, struct node *a)
+{
+    if (tape_failed(call->tape) || !a->imaginary) return !tape_failed(call->tape);
+    const double *im = node_values(call->tape, a->imaginary);
+    size_t rows = (size_t)a->shape[1], columns = (size_t)a->shape[2];
+    for (size_t i = 0; !tape_failed(call->tape) && i < a->n; i++)
+        if (i / columns % rows == i % columns &&
+            !call_require(call, im[i] == 0, "the diagonal of a Hermitian factor is real"))
+            return false;
+    return !tape_failed(call->tape);
+}

@@ -16,6 +16,10 @@ struct node *hermitian_of_triangle(struct tape *tape, struct node *a, bool upper
 /* The conjugate transpose of the last two dimensions. */
 struct node *adjoint_of(struct tape *tape, struct node *x);
 
+/* Are the diagonals of a batch of matrices real? Kernels read the real parts, or divide by the whole: where an imaginary part is not 0, the call
+ * is a SKIP and the answer false. */
+bool call_require_real_diagonals(struct call *call, struct node *a);
+
 /* Ones on the diagonal of (1, rows, columns). */
 struct node *ones_on_diagonal(struct tape *tape, int64_t rows, int64_t columns);
 

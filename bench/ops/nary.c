@@ -9,11 +9,25 @@
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/tape/broadcast.h"
+
+/* As autograd composes them: of tensor1 c (value / tensor2), of tensor2 -c ((value tensor1) / (tensor2 tensor2)). */
+static void quotient_slopes(struct tape *tape, struct node *node, struct node *cotangent,
+                            const void *parameters)
+{
+    struct node *x = node->inputs[1], *a = node->inputs[2], *b = node->inputs[3];
+    struct node *value = (struct node *)parameters;
+    gradient_pass(tape, x, cotangent, NULL);
+    gradient_pass(tape, a, cotangent, node_divide(tape, value, b));
+    struct node *slope =
+        node_divide(tape, node_multiply(tape, value, a), node_multiply(tape, b, b));
+    gradient_pass(tape, b, node_negate(tape, cotangent), slope);
+}
 
 /* input + value * tensor1 * tensor2 (detail 1: tensor1 / tensor2). */
 static void add_combined(struct call *call)
@@ -32,9 +46,24 @@ static void add_combined(struct call *call)
         call_return(call, node_integer_binary(tape, dtype, wrapping_add, x, y));
         return;
     }
+    a = operand_repeated(tape, a, x);
     struct node *y = divides ? node_divide(tape, a, b) : node_multiply(tape, a, b);
     if (call_real(call, "value") != 1) y = node_multiply(tape, y, value);
-    call_return_typed(call, node_add(tape, x, y), dtype);
+    y = node_add(tape, x, y);
+    if (divides && composes(tape) && !y->imaginary)
+        y = node_stated_gradient(tape, y, 3, (struct node *[]){ x, a, b }, quotient_slopes, value);
+    call_return_typed(call, y, dtype);
+}
+
+/* Of input and end: c (1 - weight) and c weight; of weight c (end - input). */
+static void lerp_slopes(struct tape *tape, struct node *node, struct node *cotangent,
+                        const void *parameters)
+{
+    struct node *a = node->inputs[1], *b = node->inputs[2], *weight = node->inputs[3];
+    (void)parameters;
+    gradient_pass(tape, a, cotangent, node_subtract(tape, node_scalar(tape, 1), weight));
+    gradient_pass(tape, b, cotangent, weight);
+    gradient_pass(tape, weight, cotangent, node_subtract(tape, b, a));
 }
 
 /* input + weight (end - input) */
@@ -50,6 +79,8 @@ static void lerp(struct call *call)
         y = node_model_either(
             tape, y, node_add(tape, node_multiply(tape, rest, a), node_multiply(tape, weight, b)));
     }
+    if (composes(tape) && !y->imaginary)
+        y = node_stated_gradient(tape, y, 3, (struct node *[]){ a, b, weight }, lerp_slopes, NULL);
     call_return_typed(call, y, dtype);
 }
 

@@ -5,17 +5,20 @@
 #include <string.h>
 
 #include "bench/call/dimensions.h"
+#include "bench/ops/integers.h"
 #include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/cotangent.h"
+#include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/taps.h"
 #include "bench/primitives/unary.h"
+#include "bench/primitives/updated_moments.h"
 
 struct node *per_channel(struct tape *tape, struct node *vector, const struct node *x)
 {
@@ -200,11 +203,13 @@ static void group_norm(struct call *call)
     call_return_typed(call, node_reshape(tape, rstd, 2, shape), saved);
 }
 
-/* x / (k + alpha / size * sum of squares of the channels around)^beta */
+/* x / (k + alpha / size * sum of squares of the channels around)^beta. The mean of the squares of integers is one: avg_pool divides
+ * in their dtype. */
 static void local_response_norm(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
+    enum dtype dtype = call_float_type(call, &x, 1);
     int64_t size = call_int(call, "size");
     if (!call_require(call, x->rank >= 3 && size >= 1,
                       "local_response_norm needs three dimensions and a positive size"))
@@ -220,10 +225,17 @@ static void local_response_norm(struct call *call)
     struct node *sum =
         node_taps(tape, node_multiply(tape, x, x), 1,
                   taps_windows(tape, (size_t)channels, (size_t)channels, start, end));
-    struct node *base = node_offset(
-        tape, node_scale(tape, sum, call_real(call, "alpha") / (double)size), call_real(call, "k"));
+    double count = (double)size;
+    if (x->integer) {
+        struct node *divisor = node_integer_constant(tape, DT_I64, size, 0, NULL);
+        sum = node_integer_binary(tape, DT_I64, truncated_quotient,
+                                  node_to_integer(tape, sum, DT_I64), divisor);
+        count = 1;
+    }
+    struct node *base = node_offset(tape, node_scale(tape, sum, call_real(call, "alpha") / count),
+                                    call_real(call, "k"));
     struct node *power = node_apply2(tape, "pow", base, node_scalar(tape, call_real(call, "beta")));
-    call_return_typed(call, node_divide(tape, x, power), x->dtype);
+    call_return_typed(call, node_divide(tape, x, power), dtype);
 }
 
 /* Mean and rstd per channel of a batch: batch_norm_stats. */
@@ -251,14 +263,25 @@ static void batch_norm_elementwise(struct call *call)
     call_return_typed(call, y, x->dtype);
 }
 
-/* New running mean and unbiased variance: batch_norm_update_stats. */
+/* The mean of each channel and the sum of squared deviations from it, divided by the elements less `correction`. */
+static struct node *channel_variance(struct tape *tape, struct node *x, double correction,
+                                     struct node **mean)
+{
+    uint32_t dims = all_but_channel(x);
+    struct node *m = node_mean(tape, x, dims, true), *d = node_subtract(tape, x, m);
+    struct node *total = node_sum(tape, node_multiply(tape, d, d), dims, true);
+    double count = (double)x->n / (double)m->n;
+    *mean = updated_mean(tape, m, total, count);
+    return node_divide(tape, updated_total(tape, total, *mean, count),
+                       node_scalar(tape, count - correction));
+}
+
+/* New running mean and variance: batch_norm_update_stats. */
 static void batch_norm_update_stats(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input");
-    uint32_t dims = all_but_channel(x);
-    struct node *mean = node_mean(tape, x, dims, true), *d = node_subtract(tape, x, mean);
-    struct node *variance = node_mean(tape, node_multiply(tape, d, d), dims, true);
+    struct node *x = call_tensor(call, "input"), *mean;
+    struct node *variance = channel_variance(tape, x, 0, &mean);
     enum dtype saved = statistics_dtype(x);
     call_return_typed(call, flattened(tape, mean), saved);
     call_return_typed(call, flattened(tape, variance), saved);
@@ -452,15 +475,8 @@ static void return_updated(struct call *call, struct node *x, const char *name, 
     struct tape *tape = call->tape;
     struct node *running = call_tensor(call, name), *batch;
     double momentum = call_real(call, "momentum");
-    uint32_t dims = all_but_channel(x);
-    struct node *mean = node_mean(tape, x, dims, true);
-    batch = mean;
-    if (variance) {
-        double count = (double)x->n / (double)mean->n;
-        struct node *d = node_subtract(tape, x, mean);
-        batch = node_divide(tape, node_sum(tape, node_multiply(tape, d, d), dims, true),
-                            node_scalar(tape, count - 1));
-    }
+    struct node *second = channel_variance(tape, x, 1, &batch);
+    if (variance) batch = second;
     struct node *keep = node_subtract(tape, node_scalar(tape, 1), node_scalar(tape, momentum));
     struct node *updated = node_add(tape, node_multiply(tape, running, keep),
                                     node_scale(tape, flattened(tape, batch), momentum));

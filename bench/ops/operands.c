@@ -4,8 +4,10 @@
 #include "bench/primitives/alias.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/unary.h"
+#include "bench/tape/broadcast.h"
 
 struct operands two_operands(struct call *call, const char *first, const char *second)
 {
@@ -29,6 +31,16 @@ struct operands two_float_operands(struct call *call, const char *first, const c
                                  false };
     operands.dtype = call_float_type(call, (struct node *[]){ operands.a, operands.b }, 2);
     return operands;
+}
+
+struct node *operand_repeated(struct tape *tape, struct node *x, const struct node *other)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank;
+    if (!tape_is_model(tape) || tape_failed(tape) || x->integer ||
+        !shape_broadcast(&rank, shape, x->rank, x->shape, other->rank, other->shape))
+        return x;
+    return node_broadcast(tape, x, rank, shape);
 }
 
 double number_as_compared(double x, enum dtype dtype)

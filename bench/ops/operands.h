@@ -19,6 +19,10 @@ struct operands two_operands(struct call *call, const char *first, const char *s
 /* The same for functions that make floats of integers. */
 struct operands two_float_operands(struct call *call, const char *first, const char *second);
 
+/* In a model: real x with an element for each of a result to which it is broadcast with `other`. Kernels multiply a cotangent by
+ * the slope first and add up what was broadcast then, where a composition may add first. x itself otherwise. */
+struct node *operand_repeated(struct tape *tape, struct node *x, const struct node *other);
+
 /* Return the larger (`most`) or smaller of the operands, element by element. NaN wins unless it is
  * to be ignored. */
 void call_return_larger(struct call *call, struct operands *operands, bool most, bool ignores_nan);

@@ -143,7 +143,7 @@ static enum interpolation interpolation_of(struct call *call)
 /* The two positions around rank q (count - 1) of a line and the weight of the upper one. */
 struct place {
     int64_t below, above;
-    double weight;
+    double weight, rank;
 };
 
 static struct place place_of(const struct sort_item *items, size_t count, double q,
@@ -158,7 +158,7 @@ static struct place place_of(const struct sort_item *items, size_t count, double
         weight = 0;
     }
     size_t k = (size_t)low, next = k + 1 < count ? k + 1 : k;
-    return (struct place){ items[k].position, items[next].position, weight };
+    return (struct place){ items[k].position, items[next].position, weight, rank };
 }
 
 struct quantiles {
@@ -169,11 +169,14 @@ struct quantiles {
     bool ignore_nan;
 };
 
-/* Indices (lines, quantiles) of the elements below and above, the weights, and how far the rank
- * moves with q. */
+/* Of all (quantiles, lines): the elements below and above, the weights, the ranks, and how far a rank moves with q. */
+struct placed {
+    int64_t *below, *above;
+    double *weight, *rank, *rate;
+};
+
 static void place_quantiles(struct tape *tape, const struct node *x,
-                            const struct quantiles *quantiles, int64_t *below, int64_t *above,
-                            double *weight, double *rate)
+                            const struct quantiles *quantiles, const struct placed *placed)
 {
     size_t extent = quantiles->lines.extent;
     struct sort_item *items = tape_allocate(tape, 2 * extent, sizeof *items);
@@ -185,13 +188,14 @@ static void place_quantiles(struct tape *tape, const struct node *x,
         for (size_t k = 0; k < quantiles->q_count; k++) {
             size_t at = k * quantiles->lines.count + line;
             int64_t last = items[extent - 1].position;
-            struct place place = { last, last, 0 };
+            struct place place = { last, last, 0, 0 };
             if (defined) place = place_of(items, count, quantiles->q[k], quantiles->interpolation);
-            below[at] = (int64_t)(first + (size_t)place.below * quantiles->lines.step);
-            above[at] = (int64_t)(first + (size_t)place.above * quantiles->lines.step);
-            weight[at] = place.weight;
+            placed->below[at] = (int64_t)(first + (size_t)place.below * quantiles->lines.step);
+            placed->above[at] = (int64_t)(first + (size_t)place.above * quantiles->lines.step);
+            placed->weight[at] = place.weight;
+            placed->rank[at] = place.rank;
             /* At a rank that is whole PyTorch's two neighbours are one. */
-            rate[at] = place.weight > 0 ? (double)(count - 1) : 0;
+            placed->rate[at] = place.weight > 0 ? (double)(count - 1) : 0;
         }
     }
 }
@@ -258,11 +262,15 @@ static void quantile(struct call *call)
     int64_t column[TENSOR_MAX_RANK] = { (int64_t)q->n };
     for (int d = 1; d < rank; d++) column[d] = 1;
     struct node *weight = node_new_real(tape, DT_NONE, rank, shape),
-                *rate = node_new_real(tape, DT_NONE, rank, shape);
+                *rate = node_new_real(tape, DT_NONE, rank, shape),
+                *ranks = node_new_real(tape, DT_NONE, rank, shape);
     int64_t *below = tape_allocate(tape, weight->n, sizeof *below);
     int64_t *above = tape_allocate(tape, weight->n, sizeof *above);
     if (tape_failed(tape)) return;
-    place_quantiles(tape, lines, &quantiles, below, above, weight->value, rate->value);
+    place_quantiles(tape, lines, &quantiles,
+                    &(struct placed){ below, above, weight->value, ranks->value, rate->value });
+    /* A kernel rounds q to the dtype, and its product: what is left of the rank when its whole part is gone is off by that. */
+    if (quantiles.interpolation == LINEAR) weight = node_model_error(tape, weight, ranks, 2);
     if (quantiles.interpolation == LINEAR && q->tracked)
         weight = node_straight_through(
             tape, weight,

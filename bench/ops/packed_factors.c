@@ -97,8 +97,10 @@ static struct node *reflections(struct call *call, struct node *a, size_t output
     *tau = a;
     if (tape_failed(tape)) return a;
     int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n, batch = a->shape[0];
-    if (!call_require(call, k > 0, "the factors of an empty matrix are not in the catalogue"))
+    if (!k) {
+        *tau = node_constant(tape, a->dtype, 0, 2, (int64_t[]){ batch, 0 });
         return a;
+    }
     struct node *front = m < n ? node_slice(tape, a, 2, 0, m, 1) : a, *r;
     struct qr_aim aim = { .r = call_device_square(call, output, a, m, n, k, adjoint) };
     if (!aim.r && a->imaginary) aim.r = own_signs(tape, front);
@@ -370,7 +372,8 @@ static void ldl_solve(struct call *call)
     bool hermitian = call_bool(call, "hermitian");
     struct pivoting p;
     if (!call_require(call, packed->shape[1] == packed->shape[2], "a square matrix is needed") ||
-        !open_pivoting(tape, &p, packed))
+        !open_pivoting(tape, &p, packed) ||
+        (hermitian && !call_require_real_diagonals(call, packed)))
         return;
     if (!call_require(
             call, given->integer && given->n == p.batches * p.n && take_pivots(&p, given->integer),

@@ -3,18 +3,24 @@
 #include "bench/ops/pseudo_inverse.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "bench/ops/matrices.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/complex_embedding.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/singular_vectors.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
 
 double default_rank_tolerance(const struct node *x)
 {
@@ -32,28 +38,116 @@ int64_t count_above(const double *values, size_t k, struct rank_tolerance tolera
     return count;
 }
 
-const int64_t *call_ranks(struct call *call, struct node *a, struct rank_tolerance tolerance,
-                          double factor)
+/* A limit as a node, NULL where there is none. */
+static struct node *limit_of(struct call *call, const char *name)
+{
+    if (call_is_none(call, name)) return NULL;
+    if (call_value(call, name)->kind != VALUE_TENSOR)
+        return node_scalar(call->tape, call_real(call, name));
+    return node_detach(call->tape, node_to_real(call->tape, call_tensor(call, name)));
+}
+
+const struct rank_tolerance *call_rank_tolerances(struct call *call, struct node **x,
+                                                  const char *relative, const char *absolute,
+                                                  double usual)
 {
     struct tape *tape = call->tape;
-    const struct node *s = node_singular_values(tape, node_detach(tape, a));
-    if (tape_failed(tape)) return NULL;
-    size_t batches = (size_t)s->shape[0], k = (size_t)s->shape[1];
-    int64_t *ranks = tape_allocate(tape, batches, sizeof *ranks);
-    double margin = default_rank_tolerance(a) / 2;
-    struct rank_tolerance high = { tolerance.relative * factor, tolerance.absolute * factor },
-                          low = { tolerance.relative / factor, tolerance.absolute / factor };
+    struct node *limits[2] = { limit_of(call, relative), limit_of(call, absolute) };
+    int64_t shape[TENSOR_MAX_RANK];
+    if (!call_require(call, (*x)->rank >= 2, "a matrix is needed")) return NULL;
+    int rank = (*x)->rank - 2;
+    memcpy(shape, (*x)->shape, sizeof shape);
+    for (int i = 0; i < 2; i++) {
+        struct node *limit = limits[i];
+        if (limit && !call_require(call,
+                                   shape_broadcast(&rank, shape, rank, shape, limit->rank,
+                                                   limit->shape) &&
+                                       rank <= TENSOR_MAX_RANK - 2,
+                                   "the limits do not broadcast with the batch"))
+            return NULL;
+    }
+    memcpy(shape + rank, (*x)->shape + (*x)->rank - 2, 2 * sizeof *shape);
+    *x = node_broadcast(tape, *x, rank + 2, shape);
+    size_t batches = 1;
+    for (int d = 0; d < rank; d++) batches *= (size_t)shape[d];
+    const double *values[2] = { NULL };
+    for (int i = 0; i < 2; i++)
+        if (limits[i]) values[i] = node_values(tape, node_broadcast(tape, limits[i], rank, shape));
+    struct rank_tolerance *out = tape_allocate(tape, batches, sizeof *out);
     for (size_t b = 0; b < batches && !tape_failed(tape); b++) {
-        const double *values = s->value + b * k;
-        ranks[b] = k ? count_above(values, k, tolerance, 0) : 0;
-        if (!k || values[0] == 0) continue;
-        if (!call_require(call,
-                          count_above(values, k, high, margin) == ranks[b] &&
-                              count_above(values, k, low, factor > 1 ? 0 : -margin) == ranks[b],
+        out[b].absolute = values[1] ? values[1][b] : 0;
+        out[b].relative = values[0] ? values[0][b] : out[b].absolute > 0 ? 0 : usual;
+    }
+    return tape_failed(tape) ? NULL : out;
+}
+
+const struct rank_tolerance *rank_tolerances_all(struct tape *tape, int64_t batches,
+                                                 struct rank_tolerance tolerance)
+{
+    struct rank_tolerance *out = tape_allocate(tape, (size_t)batches, sizeof *out);
+    for (int64_t b = 0; b < batches && out; b++) out[b] = tolerance;
+    return tape_failed(tape) ? NULL : out;
+}
+
+/* Ranks that kernels may find: from the limit raised to the limit lowered by the factor and by the errors of the values. */
+struct rank_range {
+    int64_t least, own, most;
+};
+
+static struct rank_range ranks_of(const double *values, size_t k, struct rank_tolerance tolerance,
+                                  double factor, double margin)
+{
+    const struct rank_tolerance high = { tolerance.relative * factor, tolerance.absolute * factor },
+                                low = { tolerance.relative / factor, tolerance.absolute / factor };
+    if (!k || values[0] == 0) return (struct rank_range){ 0, 0, 0 };
+    return (struct rank_range){ count_above(values, k, high, margin),
+                                count_above(values, k, tolerance, 0),
+                                count_above(values, k, low, -margin) };
+}
+
+/* The ranges of a batch; NULL after a failure, also where there are no tolerances. */
+static struct rank_range *rank_ranges(struct tape *tape, struct node *a,
+                                      const struct rank_tolerance *tolerances, double factor)
+{
+    const struct node *s = node_singular_values(tape, node_detach(tape, a));
+    if (tape_failed(tape) || !tolerances) return NULL;
+    size_t batches = (size_t)s->shape[0], k = (size_t)s->shape[1];
+    struct rank_range *out = tape_allocate(tape, batches, sizeof *out);
+    for (size_t b = 0; b < batches && out; b++)
+        out[b] = ranks_of(s->value + b * k, k, tolerances[b], factor,
+                          default_rank_tolerance(a) / 2);
+    return out;
+}
+
+const int64_t *call_ranks(struct call *call, struct node *a,
+                          const struct rank_tolerance *tolerances)
+{
+    struct tape *tape = call->tape;
+    const struct rank_range *ranges = rank_ranges(tape, a, tolerances, 1);
+    int64_t *ranks = ranges ? tape_allocate(tape, (size_t)a->shape[0], sizeof *ranks) : NULL;
+    for (int64_t b = 0; ranks && b < a->shape[0]; b++) {
+        ranks[b] = ranges[b].own;
+        if (!call_require(call, ranges[b].least == ranges[b].most,
                           "a singular value lies at the limit of those that count"))
             return NULL;
     }
-    return tape_failed(tape) ? NULL : ranks;
+    return ranks;
+}
+
+static bool is_in_range(void *context, size_t i, int64_t rank)
+{
+    const struct rank_range *ranges = context;
+    return rank >= ranges[i].least && rank <= ranges[i].most;
+}
+
+const int64_t *call_settled_ranks(struct call *call, size_t output, struct node *a,
+                                  const struct rank_tolerance *tolerances, double factor)
+{
+    struct rank_range *ranges = rank_ranges(call->tape, a, tolerances, factor);
+    struct node *own = ranges ? node_new_integer(call->tape, DT_I64, 1, a->shape) : NULL;
+    if (!own || tape_failed(call->tape)) return NULL;
+    for (size_t b = 0; b < own->n; b++) own->integer[b] = ranges[b].own;
+    return call_settled_indices(call, output, own, is_in_range, ranges)->integer;
 }
 
 static struct node *product(struct tape *tape, struct node *a, struct node *b)
@@ -121,6 +215,35 @@ static struct node *of_rank(struct tape *tape, struct node *a, int64_t rank)
     return product(tape, v, adjoint_of(tape, u));
 }
 
+/* The squared magnitudes of a node, without its gradient. */
+static struct node *squared_magnitudes(struct tape *tape, struct node *x)
+{
+    struct node *re = node_detach(tape, node_real_part(tape, x));
+    struct node *squares = node_multiply(tape, re, re);
+    if (!x->imaginary) return squares;
+    struct node *im = node_detach(tape, node_imaginary_part(tape, x));
+    return node_add(tape, squares, node_multiply(tape, im, im));
+}
+
+/* In a model: the inverse y of a as kernels form it from singular vectors, which are those of a + E with |E| <= p(n) u |a| in the
+ * norm (Golub and Van Loan, Matrix Computations, section 5.4.8): y E y is as large as the product of the norms of a row and a
+ * column of y. y itself otherwise. */
+static struct node *by_singular_values(struct tape *tape, struct node *y, struct node *a)
+{
+    if (!tape_is_model(tape) || tape_failed(tape)) return y;
+    double roundings = 8 * sqrt((double)(a->shape[1] + a->shape[2]));
+    struct node *squares = squared_magnitudes(tape, y);
+    struct node *rows = node_sum(tape, squares, 1u << 2, true);
+    struct node *columns = node_sum(tape, squares, 1u << 1, true);
+    struct node *whole = node_sum(tape, squared_magnitudes(tape, a), 1u << 1 | 1u << 2, true);
+    struct node *products =
+        node_multiply(tape, node_matmul(tape, rows, false, columns, false), whole);
+    struct node *size = node_apply(tape, "sqrt", products);
+    if (!y->imaginary) return node_model_error(tape, y, size, roundings);
+    return node_complex(tape, node_model_error(tape, node_real_part(tape, y), size, roundings),
+                        node_model_error(tape, node_imaginary_part(tape, y), size, roundings));
+}
+
 struct node *pseudo_inverse_of_rank(struct tape *tape, struct node *a, const int64_t *ranks,
                                     struct node *given)
 {
@@ -128,7 +251,6 @@ struct node *pseudo_inverse_of_rank(struct tape *tape, struct node *a, const int
     int64_t batch = a->shape[0], m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
     bool whole = true;
     for (int64_t b = 0; b < batch; b++) whole = whole && ranks[b] == k;
-    if (whole && a == given) return of_full_rank(tape, a);
     struct node *plain = node_detach(tape, a), *p;
     if (whole) {
         p = of_full_rank(tape, plain);
@@ -138,6 +260,7 @@ struct node *pseudo_inverse_of_rank(struct tape *tape, struct node *a, const int
             parts[b] = of_rank(tape, node_slice(tape, plain, 0, b, 1, 1), ranks[b]);
         p = parts ? node_concatenate(tape, parts, (int)batch, 0) : a;
     }
+    p = by_singular_values(tape, p, plain);
     struct shape_of_inverse *shape = tape_allocate(tape, 1, sizeof *shape);
     if (tape_failed(tape)) return tape_failure(tape);
     *shape = (struct shape_of_inverse){ m > n, a->imaginary != NULL };

@@ -66,9 +66,10 @@ static double log_normal_quantile(double u, const double *p) { return exp(normal
 static double exponential_cdf(double x, const double *p) { return x > 0 ? -expm1(-p[0] * x) : 0; }
 static double exponential_quantile(double u, const double *p) { return -log1p(-u) / p[0]; }
 
-/* median, scale; a negative scale mirrors a law that is symmetric */
+/* median, scale; a negative scale mirrors a law that is symmetric, and 0 leaves the median alone */
 static double cauchy_cdf(double x, const double *p)
 {
+    if (p[1] == 0) return x >= p[0];
     return 0.5 + atan((x - p[0]) / fabs(p[1])) / M_PI;
 }
 static double cauchy_quantile(double u, const double *p)
@@ -386,6 +387,7 @@ static enum fate fate_of(const struct dropout *dropout, size_t i, double y, enum
     double unit = dropout->roundings *
                   (dtype_ulp(dtype, dropout->scale * dropout->x[i]) +
                    dtype_ulp(dtype, dropout->dropped) * (dropout->dropped != 0));
+    if (isnan(y) && !isfinite(dropout->x[i])) return EITHER; /* 0 times infinity */
     if (fabs(want) > dtype_info(dtype)->largest) want = copysign(INFINITY, want);
     bool kept = fabs(y - want) <= unit || (isnan(want) && isnan(y)) || y == want;
     bool dropped = dropout->dropped == 0 ? y == 0 : fabs(y - dropout->dropped) <= unit;

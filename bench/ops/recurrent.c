@@ -15,6 +15,7 @@
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/complex_functions.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
@@ -48,7 +49,7 @@ static struct node *gate(struct tape *tape, struct node *gates, int64_t width, i
 
 static struct node *activated(struct tape *tape, const char *name, struct node *x)
 {
-    return node_apply(tape, name, x);
+    return node_function(tape, name, x);
 }
 
 struct lstm_step lstm_step(struct tape *tape, struct node *gates, int64_t width, struct node *c)
@@ -188,12 +189,14 @@ static struct node *stacked(struct tape *tape, struct node **parts, int count)
     return node_concatenate(tape, parts, count, 0);
 }
 
-/* A number for each row of the weights, or none. */
+/* A number for each row of the weights, one for all, or none. */
 static bool are_biases(const struct cell *cell, int64_t count)
 {
     const struct node *biases[2] = { cell->b_input, cell->b_hidden };
     for (int k = 0; k < 2; k++)
-        if (biases[k] && (biases[k]->rank != 1 || biases[k]->shape[0] != count)) return false;
+        if (biases[k] && biases[k]->n != 1 &&
+            ((int64_t)biases[k]->n != count || biases[k]->shape[biases[k]->rank - 1] != count))
+            return false;
     return true;
 }
 
@@ -228,7 +231,8 @@ static bool read_cell(struct cell *cell, struct call *call, struct node **params
 
 struct layers {
     int count, directions;
-    double drops;       /* the chance of an output between two layers to be dropped */
+    double drops;       /* the chance of an output between two layers to be dropped, below 1 */
+    bool cut;           /* all of them are dropped */
     struct node *h, *c; /* initial: (count * directions, batch, width) */
 };
 
@@ -238,6 +242,7 @@ struct layers {
 static struct node *handed_on(struct call *call, const struct layers *layers, struct node *x, int k)
 {
     struct tape *tape = call->tape;
+    if (layers->cut) return node_scale(tape, x, 0);
     if (layers->drops == 0 || tape_is_reference(tape)) return x;
     struct node *mask = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
     for (size_t i = 0; !tape_failed(tape) && i < mask->n; i++)
@@ -390,9 +395,11 @@ static bool read_layers(struct layers *layers, struct call *call)
     *layers = (struct layers){ .count = (int)call_int(call, "num_layers"),
                                .directions = call_bool(call, "bidirectional") ? 2 : 1 };
     if (call_bool(call, "train") && layers->count > 1) layers->drops = call_real(call, "dropout");
-    if (!call_require(call, layers->drops >= 0 && layers->drops < 1, "dropout %g between layers",
+    if (!call_require(call, layers->drops >= 0 && layers->drops <= 1, "dropout %g between layers",
                       layers->drops))
         return false;
+    layers->cut = layers->drops == 1;
+    if (layers->cut) layers->drops = 0;
     struct node **hx = call_tensors(call, "hx", &count);
     bool lstm = call->op->detail == CELL_LSTM;
     if (!call_require(call, hx && count == (lstm ? 2 : 1), "%d initial states", count))
@@ -564,10 +571,11 @@ static void recurrent_cell(struct call *call)
         if (lstm) state.c = node_reshape(tape, state.c, 2, (int64_t[]){ 1, state.c->shape[0] });
     }
     state = step(tape, &cell, compose_linear(tape, x, cell.w_input, cell.b_input), state);
+    enum dtype dtype = cell.kind == CELL_RELU ? x->dtype : call_float_type(call, &x, 1);
     for (int k = 0; k < (lstm ? 2 : 1); k++) {
         struct node *y = k ? state.c : state.h;
         if (one && !tape_failed(tape)) y = node_reshape(tape, y, 1, y->shape + 1);
-        call_return_typed(call, y, x->dtype);
+        call_return_typed(call, y, dtype);
     }
 }
 

@@ -8,7 +8,9 @@
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/complex_functions.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
@@ -20,6 +22,7 @@
 #include "bench/primitives/squares.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
+#include "bench/primitives/updated_moments.h"
 #include "bench/primitives/view.h"
 
 struct reduced reduced_argument(struct call *call)
@@ -59,6 +62,43 @@ static void sum(struct call *call)
     call_return_typed(call, node_sum(call->tape, x, reduction.dims, reduction.keepdim), dtype);
 }
 
+/* What a kernel's c y / x is off by, where x is not 0: each of `count` factors of y and the quotient by 3 and 8 roundings. */
+struct quotient {
+    struct node *size; /* |y / x| */
+    double count;
+};
+
+static void quotient_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                              const void *parameters)
+{
+    const struct quotient *quotient = parameters;
+    const struct node *x = node->inputs[1];
+    struct node *none = node_constant(tape, DT_NONE, 0, x->rank, x->shape);
+    struct node *size = node_multiply(tape, node_apply(tape, "abs", cotangent), quotient->size);
+    none = node_model_error(tape, none, size, 3 * quotient->count + 8);
+    for (int k = 1; k <= 2; k++) tape_accumulate(tape, node->inputs[k], none);
+}
+
+/* In a model: the product y of complex x, whose gradient kernels form by dividing it. y itself otherwise. */
+static struct node *with_quotients(struct tape *tape, struct node *y, struct node *x)
+{
+    struct quotient *quotient = tape_is_model(tape) ? tape_allocate(tape, 1, sizeof *quotient)
+                                                    : NULL;
+    if (!quotient || tape_failed(tape)) return y;
+    struct node *zero = node_scalar(tape, 0), *size = node_magnitude(tape, x);
+    struct node *share = node_divide(tape, node_magnitude(tape, y), size);
+    share = node_select(tape, node_compare(tape, COMPARE_EQ, size, zero), zero, share);
+    *quotient = (struct quotient){ node_detach(tape, share), (double)x->n / (double)y->n };
+    struct node *parts[2] = { node_real_part(tape, x), node_imaginary_part(tape, x) }, *out[2];
+    struct node *of[2] = { node_real_part(tape, y), node_imaginary_part(tape, y) };
+    for (int k = 0; k < 2; k++) {
+        struct node *none = node_constant(tape, DT_NONE, 0, y->rank, y->shape);
+        out[k] = node_add(tape, of[k],
+                          node_stated_gradient(tape, none, 2, parts, quotient_backward, quotient));
+    }
+    return node_complex(tape, out[0], out[1]);
+}
+
 /* A complex product over one dimension or all, by halving. */
 static struct node *complex_product(struct tape *tape, struct node *x,
                                     const struct reduced *reduction)
@@ -88,7 +128,8 @@ static struct node *complex_product(struct tape *tape, struct node *x,
         if (rest) parts[1] = node_slice(tape, y, dim, 2 * half, 1, 1);
         y = rest ? node_concatenate(tape, parts, 2, dim) : parts[0];
     }
-    return reduced_shape(tape, node_reshape(tape, y, x->rank, shape), reduction);
+    y = with_quotients(tape, node_reshape(tape, y, x->rank, shape), x);
+    return reduced_shape(tape, y, reduction);
 }
 
 static void product(struct call *call)
@@ -131,9 +172,14 @@ static void nanmean(struct call *call)
     struct tape *tape = call->tape;
     struct reduced reduction = reduced_argument(call);
     enum dtype dtype = sum_dtype(call, reduction.x);
-    struct node *count = node_to_real(tape, node_not(tape, node_isnan(tape, reduction.x)));
-    struct node *total =
-        node_sum(tape, without_nan(tape, reduction.x), reduction.dims, reduction.keepdim);
+    struct node *nan = node_isnan(tape, reduction.x), *x = reduction.x;
+    struct node *count = node_to_real(tape, node_not(tape, nan));
+    if (tape_is_model(tape) && node_is_real(x)) { /* of none 0 times infinity, or 0 */
+        struct node *none = node_compare(
+            tape, COMPARE_EQ, node_sum(tape, count, reduction.dims, true), node_scalar(tape, 0));
+        x = node_model_any_slope(tape, x, node_and(tape, nan, none));
+    }
+    struct node *total = node_sum(tape, without_nan(tape, x), reduction.dims, reduction.keepdim);
     call_return_typed(
         call, node_divide(tape, total, node_sum(tape, count, reduction.dims, reduction.keepdim)),
         dtype);
@@ -151,7 +197,10 @@ static void sum_to_size(struct call *call)
         fits = shape[d] == 1 || shape[d] == extent;
     }
     if (!call_require(call, fits, "the input does not broadcast from that size")) return;
-    call_return(call, node_sum_to_shape(call->tape, x, rank, shape));
+    struct node *y = node_sum_to_shape(call->tape, x, rank, shape);
+    if (!rank && x->integer)
+        y = node_cast(call->tape, y, DT_I64); /* to a number by sum(), always */
+    call_return(call, y);
 }
 
 static void trace(struct call *call)
@@ -199,6 +248,7 @@ struct moments {
     struct node *real; /* real part of the input */
     bool whole;        /* no dimensions were given */
     double freedom;    /* elements less the correction; the divisor, where it is positive */
+    bool with_mean;
 };
 
 /* var(x, unbiased), var(x, dim, unbiased, keepdim), var(x, dim, *, correction, keepdim): a bool in
@@ -239,25 +289,34 @@ static void variance_backward(struct tape *tape, struct node *node, struct node 
         gradient_pass(tape, x, imaginary ? node_detach(tape, all) : endless, all);
         return;
     }
-    struct node *scale =
-        node_divide(tape, node_scale(tape, cotangent, 2), node_scalar(tape, moments->freedom));
+    struct node *scale = composes(tape) /* autograd's number */
+                             ? node_scale(tape, cotangent, 2 / moments->freedom)
+                             : node_divide(tape, node_scale(tape, cotangent, 2),
+                                           node_scalar(tape, moments->freedom));
     gradient_pass(tape, x, scale,
                   node_subtract(tape, x, node_mean(tape, x, moments->r.dims, true)));
 }
 
-/* The sum of squared deviations of one real component over the divisor, dims kept. */
-static struct node *variance_of(struct tape *tape, struct node *x, const struct moments *moments)
+/* The sum of squared deviations of one real component over the divisor, dims kept. In a model, and where the call returns it,
+ * also the mean. */
+static struct node *variance_of(struct tape *tape, struct node *x, const struct moments *moments,
+                                struct node **out)
 {
-    bool one_pass = tape_has_form(tape, FORM_ONE_PASS);
-    struct node *mean = one_pass || tape_is_model(tape) ? node_mean(tape, x, moments->r.dims, true)
-                                                        : NULL;
-    struct node *total = node_sum_of_squared_deviations(tape, x, mean, moments->r.dims);
+    bool one_pass = tape_has_form(tape, FORM_ONE_PASS), model = tape_is_model(tape);
+    struct node *mean = NULL, *total;
+    if (one_pass || model || moments->with_mean) mean = node_mean(tape, x, moments->r.dims, true);
+    total = node_sum_of_squared_deviations(tape, x, model ? node_detach(tape, mean) : mean,
+                                           moments->r.dims);
     if (one_pass) total = one_pass_squares(tape, x, mean, moments->r.dims);
-    struct node *y = node_divide(tape, total, node_scalar(tape, fmax(moments->freedom, 0)));
-    if (tape_is_model(tape)) { /* all terms share the error of the mean */
+    if (model) { /* all terms share the error of the mean */
+        mean = updated_mean(tape, mean, total, moments->r.count);
         struct node *shared = node_subtract(tape, mean, node_detach(tape, mean));
-        y = node_add(tape, y, node_scale(tape, node_apply(tape, "square", shared), 2));
+        struct node *squares = node_apply(tape, "square", shared);
+        total = node_add(tape, updated_total(tape, total, mean, moments->r.count),
+                         node_scale(tape, squares, 2 * moments->r.count));
     }
+    *out = mean;
+    struct node *y = node_divide(tape, total, node_scalar(tape, fmax(moments->freedom, 0)));
     return node_stated_gradient(tape, y, 1, &x, variance_backward, moments);
 }
 
@@ -282,8 +341,12 @@ static void root_backward(struct tape *tape, struct node *node, struct node *cot
         zero = node_model_error(tape, none, steep, 1 / tape->unit);
     }
     (void)parameters;
-    gradient_pass(tape, node->inputs[1], cotangent,
-                  node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero, slope));
+    struct node *at_zero = node_compare(tape, COMPARE_EQ, node, zero);
+    if (composes_values(tape))
+        tape_accumulate(tape, node->inputs[1],
+                        node_select(tape, at_zero, zero,
+                                    node_divide(tape, cotangent, node_scale(tape, node, 2))));
+    else gradient_pass(tape, node->inputs[1], cotangent, node_select(tape, at_zero, zero, slope));
 }
 
 enum { VARIANCE, DEVIATION, WITH_MEAN = 2 };
@@ -296,8 +359,13 @@ static void moments(struct call *call)
     if (!m || !moment_arguments(call, m)) return;
     struct node *x = m->r.x;
     m->real = node_real_part(tape, x);
-    struct node *y = variance_of(tape, m->real, m);
-    if (x->imaginary) y = node_add(tape, y, variance_of(tape, node_imaginary_part(tape, x), m));
+    m->with_mean = call->op->detail & WITH_MEAN;
+    struct node *mean, *other;
+    struct node *y = variance_of(tape, m->real, m, &mean);
+    if (x->imaginary) {
+        y = node_add(tape, y, variance_of(tape, node_imaginary_part(tape, x), m, &other));
+        if (m->with_mean) mean = node_complex(tape, mean, other);
+    }
     if (call->op->detail & DEVIATION) {
         struct node *variance = y;
         y = node_apply(tape, "sqrt", variance);
@@ -305,8 +373,7 @@ static void moments(struct call *call)
     }
     enum dtype real = x->imaginary ? x->dtype == DT_C128 ? DT_F64 : DT_F32 : x->dtype;
     call_return_typed(call, reduced_shape(tape, y, &m->r), real);
-    if (call->op->detail & WITH_MEAN)
-        call_return_typed(call, node_mean(tape, x, m->r.dims, m->r.keepdim), x->dtype);
+    if (m->with_mean) call_return_typed(call, reduced_shape(tape, mean, &m->r), x->dtype);
 }
 
 /* ---- truth and counts ----------------------------------------------------------------------------- */

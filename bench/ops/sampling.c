@@ -351,7 +351,7 @@ static void multinomial(struct call *call)
     struct node *x = node_to_real(tape, call_tensor(call, "input"));
     int64_t samples = call_int(call, "num_samples");
     const double *weight = node_values(tape, x);
-    if (!call_require(call, x->rank >= 1 && x->rank <= 2 && samples >= 1 && x->n,
+    if (!call_require(call, x->rank >= 1 && x->rank <= 2 && samples >= 1 && x->shape[x->rank - 1],
                       "multinomial takes a vector or a matrix of weights, and one draw at least"))
         return;
     struct draws draws = { .name = "the weights",

@@ -47,12 +47,10 @@ static struct node *singular(struct tape *tape, struct node *x, int row, int col
         }
     order[at] = row;
     order[at + 1] = column;
-    if (x->n == 0) {
-        tape_fail(tape, STATUS_SKIP, "singular values of an empty matrix");
-        return tape_failure(tape);
-    }
+    if (tape_failed(tape)) return tape_failure(tape);
     struct node *s =
         node_singular_values(tape, node_reshape(tape, node_permute(tape, x, order), 3, batch));
+    if (tape_failed(tape)) return s;
     shape[at] = s->shape[s->rank - 1];
     return node_reshape(tape, s, at + 1, shape);
 }

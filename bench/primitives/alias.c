@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_embedding.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 #include "core/vectorize.h"
@@ -23,6 +24,11 @@ struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype)
     node->dtype = dtype;
     if (x->imaginary) node->imaginary = node_alias(tape, x->imaginary, dtype);
     return node;
+}
+
+struct node *node_again(struct tape *tape, struct node *x)
+{
+    return node_sharing_unread(tape, &alias_primitive, x);
 }
 
 /* What is joined to the errors of a value: `more` times its size. */
@@ -100,6 +106,18 @@ struct node *node_model_any_slope(struct tape *tape, struct node *x, struct node
     return node_sharing(tape, &any_slope, x, 1, &x, lost);
 }
 
+struct node *node_model_any_slope_at_nan(struct tape *tape, struct node *x)
+{
+    if (!tape_is_model(tape) || !x->tracked || x->integer || x->imaginary) return x;
+    const double *value = node_values(tape, x);
+    bool any = false;
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) any |= isnan(value[i]);
+    if (!any) return x;
+    struct node *lost = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) lost->integer[i] = isnan(value[i]) != 0;
+    return node_model_any_slope(tape, x, lost);
+}
+
 static void either_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     for (int k = 0; k < 2; k++) tape_accumulate(tape, node->inputs[k], cotangent);
@@ -144,62 +162,6 @@ struct node *node_model_unknown_slope(struct tape *tape, struct node *y, struct 
 {
     if (!tape_is_model(tape) || tape_failed(tape) || !y->tracked || unknown->n != y->n) return y;
     return node_sharing(tape, &unknown_slope, y, 1, &y, unknown);
-}
-
-static double mean_square(const double *x, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; x && i < n; i++) sum += x[i] * x[i];
-    return sum / (double)n;
-}
-
-struct node *node_model_line_error(struct tape *tape, struct node *y, struct node *partner,
-                                   int64_t length, double roundings)
-{
-    if (!tape_is_model(tape) || tape_failed(tape) || length < 1) return y;
-    size_t n = (size_t)length;
-    const double *value = node_values(tape, y), *other = NULL;
-    if (partner) other = node_values(tape, partner);
-    struct node *out = node_alias(tape, y, y->dtype);
-    double *error = tape_allocate(tape, y->n, sizeof *error);
-    if (tape_failed(tape)) return y;
-    for (size_t i = 0; i < y->n; i++) {
-        size_t first = i - i % n;
-        if (i == first)
-            error[i] =
-                roundings * tape->unit *
-                sqrt(mean_square(value + first, n) + mean_square(other ? other + first : NULL, n));
-        else error[i] = error[first];
-    }
-    for (size_t i = 0; i < y->n; i++)
-        error[i] = isfinite(value[i]) ? fmax(error[i], node_error(y, i)) : node_error(y, i);
-    out->error = error;
-    return out;
-}
-
-struct line {
-    int64_t length;
-    double roundings;
-};
-
-static void line_slope_backward(struct tape *tape, struct node *node, struct node *cotangent)
-{
-    const struct line *line = node->parameters;
-    tape_accumulate(tape, node->inputs[0],
-                    node_model_line_error(tape, cotangent, NULL, line->length, line->roundings));
-}
-
-static const struct primitive line_slope = { "a slope with the error of its line",
-                                             line_slope_backward, input_enclose, input_pair };
-
-struct node *node_model_line_slope(struct tape *tape, struct node *x, int64_t length,
-                                   double roundings)
-{
-    if (!tape_is_model(tape) || tape_failed(tape) || !x->tracked) return x;
-    struct line *line = tape_allocate(tape, 1, sizeof *line);
-    if (!line) return x;
-    *line = (struct line){ length, roundings };
-    return node_sharing(tape, &line_slope, x, 1, &x, line);
 }
 
 struct node *node_model_choice(struct tape *tape, struct node *y, struct node *a, struct node *b)

@@ -11,6 +11,9 @@ struct node *node_with_dtype(struct tape *tape, struct node *x, enum dtype dtype
 /* As node_with_dtype, a node of its own also where the dtype is x's already. */
 struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype);
 
+/* x once more, a node of its own, its elements unread: to those who join them the errors of both are independent. */
+struct node *node_again(struct tape *tape, struct node *x);
+
 /* An exact leaf holding the current values of `x`: gradients stop here. */
 struct node *node_detach(struct tape *tape, struct node *x);
 
@@ -24,6 +27,10 @@ struct node *node_model_error(struct tape *tape, struct node *y, struct node *x,
 struct node *node_model_anything(struct tape *tape, struct node *y, struct node *lost);
 struct node *node_model_any_slope(struct tape *tape, struct node *x, struct node *lost);
 
+/* In a model: x, whose gradient may be anything where it is no number. Kernels of functions in pieces compare all the same, and take
+ * the slope of either piece: x > 0 and x <= 0 are both false. x itself otherwise. */
+struct node *node_model_any_slope_at_nan(struct tape *tape, struct node *x);
+
 /* In a model: y or `other`, two formulas for one result of which a kernel may use either: y with the
  * larger error of the two. Cotangents go to both, so a gradient's error is the sum. y itself
  * otherwise. */
@@ -36,15 +43,5 @@ struct node *node_model_unknown_slope(struct tape *tape, struct node *y, struct 
 /* In a model: y, the larger or the smaller of a and b (y's shape, or one element). Where rounding may exchange the two, y is off
  * by as much as either, and its slope is unknown. y itself otherwise. */
 struct node *node_model_choice(struct tape *tape, struct node *y, struct node *a, struct node *b);
-
-/* In a model: y, lines of `length` along its last dimension, every element of which is off by at least `roundings` * unit * the root
- * mean square of its line, `partner` (y's shape; NULL: none) included: for algorithms whose error is bounded by the norm of the whole.
- * y itself otherwise. */
-struct node *node_model_line_error(struct tape *tape, struct node *y, struct node *partner,
-                                   int64_t length, double roundings);
-
-/* In a model: x, to which the cotangent comes back as from node_model_line_error. x itself otherwise. */
-struct node *node_model_line_slope(struct tape *tape, struct node *x, int64_t length,
-                                   double roundings);
 
 #endif

@@ -10,6 +10,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/deviation.h"
@@ -33,7 +34,7 @@ static struct node *with_shared_errors(struct tape *tape, struct node *sum, stru
         double e = node_error(factor, i);
         error->value[i] = isfinite(e) ? e : 0;
     }
-    struct node *together = node_sum_to_shape(
+    struct node *together = node_sum_sizes_to_shape(
         tape, node_multiply(tape, node_detach(tape, cotangent), error), sum->rank, sum->shape);
     return node_model_error(tape, sum, together, 4 / tape->unit);
 }
@@ -41,10 +42,16 @@ static struct node *with_shared_errors(struct tape *tape, struct node *sum, stru
 static const struct primitive binary_primitive;
 static char operation_of(const struct binary_function *f);
 
-/* c p q of a slope p q, and c p / q of p / q. */
+static bool is_reciprocal(const struct node *node)
+{
+    return node->primitive && node->parameters == unary_find("reciprocal");
+}
+
+/* c p q of a slope p q, c p / q of p / q, and c / q of 1 / q. */
 static struct node *factor_by_factor(struct tape *tape, struct node *c, struct node *slope)
 {
     char operation = slope->primitive == &binary_primitive ? operation_of(slope->parameters) : 0;
+    if (is_reciprocal(slope)) return node_divide(tape, c, slope->inputs[0]);
     if (operation != '*' && operation != '/') return node_multiply(tape, c, slope);
     struct node *first = factor_by_factor(tape, c, slope->inputs[0]);
     return operation == '*' ? node_multiply(tape, first, slope->inputs[1])
@@ -58,6 +65,17 @@ struct node *node_multiply_slope(struct tape *tape, struct node *c, struct node 
     return flow->n == slope->n && tape_is_model(tape)
                ? node_model_error(tape, flow, slope, 2 * tape->tiny / tape->unit)
                : flow;
+}
+
+/* What goes to operand k by its slope, or as kernels of staged steps compose it. */
+static struct node *flow_to(struct tape *tape, struct node *node, int k, struct node *cotangent,
+                            struct node *slope)
+{
+    const struct binary_function *f = node->parameters;
+    struct node *steps = NULL;
+    if (composes(tape)) steps = composed_gradient2(tape, f->name, k, node->inputs, node, cotangent);
+    if (steps && composes_values(tape)) return steps;
+    return node_as_steps(tape, node_multiply_slope(tape, cotangent, slope), steps, f->name);
 }
 
 static void binary_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -76,11 +94,16 @@ static void binary_backward(struct tape *tape, struct node *node, struct node *c
     f->derivative(tape, node->inputs[0], node->inputs[1], node,
                   node->inputs[0]->tracked ? &slopes[0] : NULL,
                   node->inputs[1]->tracked ? &slopes[1] : NULL);
+    struct node *flow = NULL;
     for (int k = 0; k < 2; k++) {
         struct node *input = node->inputs[k];
         if (!input->tracked) continue;
-        struct node *flow = slopes[k] ? node_multiply_slope(tape, cotangent, slopes[k])
-                                      : node_constant(tape, DT_NONE, 0, node->rank, node->shape);
+        if (flow && tape_is_model(tape) && node->inputs[0] == input && slopes[0] == slopes[1]) {
+            tape_accumulate(tape, input, node_again(tape, flow)); /* of x x, the same twice */
+            continue;
+        }
+        flow = slopes[k] ? flow_to(tape, node, k, cotangent, slopes[k])
+                         : node_constant(tape, DT_NONE, 0, node->rank, node->shape);
         flow = node_sum_to_shape(tape, flow, input->rank, input->shape);
         if (slopes[k] && input->n < node->n)
             flow = with_shared_errors(tape, flow, cotangent, slopes[k]);
@@ -383,6 +406,19 @@ static void open_quotients(const struct binary_context *c, double *z, double *bo
     }
 }
 
+/* In a model: what is no number because an operand came out as 0 and need not, an infinity times 0, say, may be anything. */
+static void open_unknown(const struct binary_context *c, double *z, double *bound, size_t count,
+                         const struct operand_block *a, const struct operand_block *b)
+{
+    double nothing = 16 * c->tiny + 0x1p-1040;
+    for (size_t i = 0; i < count; i++) {
+        bool unknown = a->error[i] > nothing || b->error[i] > nothing;
+        if (!isnan(z[i]) || !unknown || isnan(a->value[i]) || isnan(b->value[i])) continue;
+        z[i] = 0;
+        bound[i] = INFINITY;
+    }
+}
+
 static value_row *row_of(char operation);
 
 static void elements_row(void *context, size_t out, size_t count, const size_t *offset,
@@ -406,6 +442,7 @@ static void elements_row(void *context, size_t out, size_t count, const size_t *
             (c->independent ? spread_block : bound_block)(c, bound, z, n, a.value, a.error, b.value,
                                                           b.error);
         if (c->operation == '/') open_quotients(c, z, bound, n, &a, &b);
+        if (c->kernel > 0) open_unknown(c, z, bound, n, &a, &b);
     }
 }
 
@@ -634,13 +671,26 @@ static bool overflows_by_itself(const struct binary_function *f, const struct no
     return operation == '*' || operation == '/' || (node_is_exact(a) && node_is_exact(b));
 }
 
+/* The values of the composition, with the gradient of f. */
+static struct node *compose(struct tape *tape, const struct binary_function *f, struct node *steps,
+                            struct node *a, struct node *b)
+{
+    struct node *operands[2] = { node_to_real(tape, a), node_to_real(tape, b) };
+    if (tape_failed(tape)) return tape_failure(tape);
+    struct node *node = node_sharing(tape, &binary_primitive, steps, 2, operands, f);
+    node->is_step = true;
+    return node;
+}
+
 struct node *node_binary(struct tape *tape, const struct binary_function *f, struct node *a,
                          struct node *b)
 {
+    struct node *steps = composes(tape) ? composed_function2(tape, f->name, a, b) : NULL;
+    if (steps && composes_values(tape)) return compose(tape, f, steps, a, b);
     struct node *node = evaluate_binary(tape, f, a, b);
     model_overflows(tape, node, overflows_by_itself(f, a, b));
     model_stages(tape, node);
-    return node;
+    return node_as_steps(tape, node, steps, f->name);
 }
 
 char node_operation(const struct node *node)

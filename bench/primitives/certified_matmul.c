@@ -177,12 +177,42 @@ static void marked_elements(const struct node *node, size_t start, size_t count,
     }
 }
 
-/* Bits of the elements that are not certified at first sight. */
-static void mark_open(uint64_t *words, const double *value, const double *error, size_t n,
-                      const struct certificate *certificate)
+/* Which of n elements of a row, at most 64, are not certified at first sight, as bits: of the bounds of exact_row_bounds. */
+VECTORIZED static uint64_t exact_open_bits(const double *restrict value,
+                                           const double *restrict column, double factor,
+                                           double tiny, const struct certificate *certificate,
+                                           size_t n)
 {
-    for (size_t j = 0; j < n; j += 64)
-        words[j / 64] |= dot_open_bits(value + j, error + j, n - j < 64 ? n - j : 64, certificate);
+    const double relative = certificate->relative, least = certificate->least;
+    bool open[64];
+    uint64_t any = 0, bits = 0;
+#define IS_OPEN(j)                                                               \
+    ((fabs(value[j]) < INFINITY) &                                               \
+     !(factor * column[j] * (1 + 0x1p-50) + tiny <= relative * fabs(value[j])) & \
+     !(factor * column[j] * (1 + 0x1p-50) + tiny <= least))
+    for (size_t j = 0; j < n; j++) any |= IS_OPEN(j);
+    for (size_t j = 0; any && j < n; j++) open[j] = IS_OPEN(j);
+    for (size_t j = 0; any && j < n; j++) bits |= (uint64_t)open[j] << j;
+#undef IS_OPEN
+    return bits;
+}
+
+/* Bits, and bounds, of the elements of a row that are not certified at first sight. Returns whether there are any. */
+static bool mark_open(uint64_t *words, double *error, const double *value, const double *column,
+                      double factor, double tiny, const struct certificate *certificate, size_t n)
+{
+    uint64_t any = 0;
+    for (size_t first = 0; first < n; first += 64) {
+        uint64_t open = exact_open_bits(value + first, column + first, factor, tiny, certificate,
+                                        n - first < 64 ? n - first : 64);
+        any |= words[first / 64] = open;
+        for (uint64_t bits = open; bits; bits &= bits - 1) {
+            size_t j = first + (size_t)__builtin_ctzll(bits);
+            double bound = factor * column[j] * (1 + 0x1p-50) + tiny;
+            error[j] = bound >= 0 ? bound : INFINITY;
+        }
+    }
+    return any;
 }
 
 static void unmark_open(uint64_t *words, const double *value, const double *error, size_t n,
@@ -261,25 +291,6 @@ struct tile_bounds {
     size_t step;
 };
 
-/* Set them. Returns how many elements of a product of exact operands are not certified at first sight. */
-static size_t bound_tile(const struct tile_bounds *bounds, const struct certified *c,
-                         const struct tile *t)
-{
-    const double *rows = norms_of_product(&c->a, c->a.norms, t->product) + t->first_row;
-    const double *columns = norms_of_product(&c->b, c->b.norms, t->product) + t->first_column;
-    size_t open = 0;
-    for (size_t i = 0; i < t->rows; i++) {
-        size_t at = (t->product * c->p->m + t->first_row + i) * c->p->n + t->first_column;
-        double *error = bounds->error + i * bounds->step;
-        if (c->a.exact && c->b.exact && !c->typical)
-            open += exact_row_bounds(error, c->node->value + at, columns,
-                                     c->gamma * rows[i] * (1 + 0x1p-40), c->tiny * 2,
-                                     &c->certificate, t->columns);
-        else carried_row_bounds(error, c, t, i);
-    }
-    return open;
-}
-
 /* The words of a row of the product of a tile, from the first column of the tile on. */
 static uint64_t *marks_of(const struct certified *c, const struct tile *t, size_t row)
 {
@@ -287,15 +298,38 @@ static uint64_t *marks_of(const struct certified *c, const struct tile *t, size_
            t->first_column / 64;
 }
 
-/* Which elements of a tile are open, before they are recomputed, and which of these are still. */
-static void mark_tile(const struct tile_bounds *bounds, const struct certified *c,
-                      const struct tile *t, bool before)
+/* Set them, where they are made when they are read only those of what is not certified at first sight, which is marked. Returns
+ * whether there is any such element in a product of exact operands. */
+static bool bound_tile(const struct tile_bounds *bounds, const struct certified *c,
+                       const struct tile *t)
+{
+    const double *rows = norms_of_product(&c->a, c->a.norms, t->product) + t->first_row;
+    const double *columns = norms_of_product(&c->b, c->b.norms, t->product) + t->first_column;
+    size_t open = 0;
+    for (size_t i = 0; i < t->rows; i++) {
+        size_t at = (t->product * c->p->m + t->first_row + i) * c->p->n + t->first_column;
+        double *error = bounds->error + i * bounds->step, tiny = c->tiny * 2;
+        double factor = c->gamma * rows[i] * (1 + 0x1p-40);
+        if (c->marks)
+            open += mark_open(marks_of(c, t, t->first_row + i), error, c->node->value + at, columns,
+                              factor, tiny, &c->certificate, t->columns);
+        else if (c->a.exact && c->b.exact && !c->typical)
+            open += exact_row_bounds(error, c->node->value + at, columns, factor, tiny,
+                                     &c->certificate, t->columns);
+        else carried_row_bounds(error, c, t, i);
+    }
+    return open;
+}
+
+/* Leave the marks of what is certified now. */
+static void unmark_tile(const struct tile_bounds *bounds, const struct certified *c,
+                        const struct tile *t)
 {
     for (size_t i = 0; i < t->rows; i++) {
         size_t row = t->product * c->p->m + t->first_row + i;
-        (before ? mark_open : unmark_open)(
-            marks_of(c, t, t->first_row + i), c->node->value + row * c->p->n + t->first_column,
-            bounds->error + i * bounds->step, t->columns, &c->certificate);
+        unmark_open(marks_of(c, t, t->first_row + i),
+                    c->node->value + row * c->p->n + t->first_column,
+                    bounds->error + i * bounds->step, t->columns, &c->certificate);
     }
 }
 
@@ -408,11 +442,10 @@ static void certify_tile(const struct certified *c, const struct tile *t, double
         some.first_column += j;
         some.columns = t->columns - j < step ? t->columns - j : step;
         struct tile_bounds bounds = bounds_of(c, &some, scratch);
-        size_t open = bound_tile(&bounds, c, &some);
+        bool open = bound_tile(&bounds, c, &some);
         if (!open || !c->recomputes || !c->finite[t->product]) continue;
-        if (c->marks) mark_tile(&bounds, c, &some, true);
         recompute_tile(&bounds, c, &some, &lines);
-        if (c->marks) mark_tile(&bounds, c, &some, false);
+        if (c->marks) unmark_tile(&bounds, c, &some);
     }
 }
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bench/arithmetic/dot.h"
+#include "bench/arithmetic/dot_matrix.h"
 #include "bench/primitives/matmul_sizes.h"
 #include "bench/tape/tape.h"
 

@@ -368,6 +368,18 @@ static struct node *complex_sign(struct tape *tape, struct node *x)
     return node_select(tape, at_zero, zero, node_divide(tape, x, size));
 }
 
+/* sin(pi x) / (pi x), 1 at 0 with a slope of 0. */
+static struct node *complex_sinc(struct tape *tape, struct node *x)
+{
+    struct node *at_zero = node_compare(
+        tape, COMPARE_EQ, node_detach(tape, node_magnitude(tape, x)), node_scalar(tape, 0));
+    struct parts p = parts_of(tape, node_select(tape, at_zero, complex_one(tape), x));
+    struct node *angle =
+        node_complex(tape, node_apply(tape, "times_pi", p.re), node_apply(tape, "times_pi", p.im));
+    struct node *y = node_divide(tape, complex_sin(tape, angle), angle);
+    return node_select(tape, at_zero, complex_one(tape), y);
+}
+
 static struct node *complex_abs(struct tape *tape, struct node *x)
 {
     return node_magnitude(tape, x);
@@ -385,8 +397,8 @@ static const struct {
     { "log", complex_log },       { "log10", complex_log10 }, { "log1p", complex_log1p },
     { "log2", complex_log2 },     { "reciprocal", complex_reciprocal },
     { "rsqrt", complex_rsqrt },   { "sigmoid", complex_sigmoid }, { "sign", complex_sign },
-    { "sin", complex_sin },       { "sinh", complex_sinh },   { "sqrt", complex_sqrt },
-    { "square", complex_square }, { "tan", complex_tan },     { "tanh", complex_tanh },
+    { "sin", complex_sin },       { "sinc", complex_sinc },   { "sinh", complex_sinh },
+    { "sqrt", complex_sqrt },     { "square", complex_square }, { "tan", complex_tan },     { "tanh", complex_tanh },
 };
 /* clang-format on */
 
@@ -447,15 +459,25 @@ static struct node *whole_power(struct tape *tape, struct node *a, int exponent)
 struct node *node_power(struct tape *tape, struct node *a, struct node *b)
 {
     if (!a->imaginary && !b->imaginary) return node_apply2(tape, "pow", a, b);
+    struct node *whole = NULL;
     if (!b->imaginary && !b->tracked && b->n == 1 && b->rank == 0) {
         double exponent = node_values(tape, b)[0];
         if (exponent == rint(exponent) && exponent != 0 && fabs(exponent) <= 16)
-            return whole_power(tape, a, (int)exponent);
+            whole = whole_power(tape, a, (int)exponent);
+        /* Kernels know the exponent beforehand where it is a number of the call, not where it is an element, and multiply then up to
+         * the third power. */
+        bool by_products = b->dtype == DT_NONE && fabs(exponent) <= 3;
+        if (whole && (!tape_is_model(tape) || by_products)) return whole;
     }
     struct node *zero = node_scalar(tape, 0);
     if (!a->imaginary) a = node_complex(tape, a, node_imaginary_part(tape, a));
     if (!b->imaginary) b = node_complex(tape, b, node_imaginary_part(tape, b));
     struct node *y = complex_exp(tape, node_multiply(tape, b, complex_log(tape, a)));
-    y = node_select(tape, node_to_integer(tape, a, DT_BOOL), y, zero);
-    return node_select(tape, node_to_integer(tape, b, DT_BOOL), y, complex_one(tape));
+    struct node *of_zero =
+        node_select(tape, node_to_integer(tape, b, DT_BOOL), zero, complex_one(tape));
+    y = node_select(tape, node_to_integer(tape, a, DT_BOOL), y, of_zero);
+    if (!whole) return y;
+    return node_complex(
+        tape, node_model_either(tape, node_real_part(tape, whole), node_real_part(tape, y)),
+        node_model_either(tape, node_imaginary_part(tape, whole), node_imaginary_part(tape, y)));
 }

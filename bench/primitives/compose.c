@@ -14,6 +14,7 @@
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
+#include "bench/primitives/updated_moments.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/promotion.h"
 
@@ -129,8 +130,11 @@ struct node *compose_folded(struct tape *tape, struct node *y, struct node *x, s
                             struct node *a)
 {
     if (!tape_is_model(tape) || tape_failed(tape)) return y;
-    struct node *shift = node_broadcast(tape, node_multiply(tape, m, a), y->rank, y->shape);
-    y = node_model_error(tape, y, node_multiply(tape, x, a), 6);
+    /* Sizes, of which the errors are nothing to anyone. */
+    struct node *shift =
+        node_broadcast(tape, node_detach(tape, node_multiply(tape, m, a)), y->rank, y->shape);
+    struct node *size = node_multiply(tape, node_detach(tape, x), node_detach(tape, a));
+    y = node_model_error(tape, y, size, 6);
     return node_model_error(tape, y, shift, 6);
 }
 
@@ -177,12 +181,16 @@ struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims,
     tape_defer(tape);
     struct node *m = node_mean(tape, x, dims, true);
     struct node *d = difference(tape, x, m, dims);
-    struct node *variance = node_mean(tape, node_multiply(tape, d, d), dims, true), *shift = NULL;
+    struct node *total = node_sum(tape, node_multiply(tape, d, d), dims, true), *shift = NULL;
+    double count = (double)x->n / (double)total->n;
     if (tape_is_model(
             tape)) { /* a line shares the error of its mean, so it is kept apart: as a shift by 0 */
+        m = updated_mean(tape, m, total, count);
         shift = node_subtract(tape, node_detach(tape, m), m);
-        variance = node_add(tape, variance, node_scale(tape, node_apply(tape, "square", shift), 2));
+        total = node_add(tape, updated_total(tape, total, m, count),
+                         node_scale(tape, node_apply(tape, "square", shift), 2 * count));
     }
+    struct node *variance = node_divide(tape, total, node_scalar(tape, count));
     if (tape_has_form(tape, FORM_ONE_PASS))
         variance = node_scale(tape, one_pass_squares(tape, x, m, dims),
                               (double)variance->n / (double)x->n);

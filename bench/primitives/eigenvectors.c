@@ -29,6 +29,7 @@ struct eigen {
     struct node *values, *vectors;
     double *distance; /* within a group, for each matrix */
     bool embedded;    /* a complex matrix: values and vectors in twos */
+    bool hidden;      /* vectors that are not returned */
 };
 
 /* One matrix being decomposed. Rows of `x` and `z` are vectors. */
@@ -60,7 +61,11 @@ static void values_backward(struct tape *tape, struct node *node, struct node *c
     int64_t lone[3] = { node->shape[0], 1, node->shape[1] };
     struct node *scaled =
         node_multiply(tape, eigen->vectors, node_reshape(tape, cotangent, 3, lone));
-    tape_accumulate(tape, node->inputs[0], node_matmul(tape, scaled, false, eigen->vectors, true));
+    struct node *flow = node_matmul(tape, scaled, false, eigen->vectors, true);
+    const struct group_bases bases = { node,           cotangent,       eigen->vectors, eigen->vectors,
+                                       eigen->distance, eigen->embedded, false };
+    tape_accumulate(tape, node->inputs[0],
+                    eigen->hidden ? group_model_any_basis(tape, flow, &bases) : flow);
 }
 
 /* V (skew(V^T G) / (l_j - l_i)) V^T with skew(X) = (X - X^T) / 2, nothing on the diagonal nor between v and iv, which is a
@@ -235,10 +240,11 @@ static struct status decompose(struct spectrum *s, const struct eigen *eigen, co
     return settle_groups(s, eigen->vectors, batch, aim, scratch, scratch + n);
 }
 
+/* vectors: NULL where none are wanted. */
 static struct node *real_eigenvalues(struct tape *tape, struct node *a, bool embedded,
                                      const double *aim, struct node **vectors)
 {
-    *vectors = a;
+    if (vectors) *vectors = a;
     struct eigen *eigen = tape_allocate(tape, 1, sizeof *eigen);
     if (!tape_failed(tape) && (a->rank != 3 || a->shape[1] != a->shape[2]))
         tape_fail(tape, STATUS_SKIP, "a square matrix is needed");
@@ -246,6 +252,7 @@ static struct node *real_eigenvalues(struct tape *tape, struct node *a, bool emb
     (void)node_values(tape, a);
     struct node *values = node_new(tape, &values_primitive, a->dtype, 2, a->shape, 1, &a, eigen);
     eigen->embedded = embedded;
+    eigen->hidden = !vectors;
     eigen->values = values;
     eigen->vectors = node_new(tape, &vectors_primitive, a->dtype, 3, a->shape, 1, &a, eigen);
     eigen->distance = tape_allocate(tape, (size_t)a->shape[0], sizeof *eigen->distance);
@@ -265,21 +272,15 @@ static struct node *real_eigenvalues(struct tape *tape, struct node *a, bool emb
     if (tape_failed(tape)) return tape_failure(tape);
     node_round(tape, values);
     node_round(tape, eigen->vectors);
-    *vectors = eigen->vectors;
+    if (vectors) *vectors = eigen->vectors;
     return values;
 }
 
 struct node *node_eigenvalues(struct tape *tape, struct node *a, const double *aim,
                               struct node **vectors)
 {
-    struct node *v, *values;
-    if (!a->imaginary) {
-        values = real_eigenvalues(tape, node_to_real(tape, a), false, aim, &v);
-    } else {
-        values = real_eigenvalues(tape, node_embedding(tape, a), true, aim, &v);
-        values = node_slice(tape, values, 1, 0, a->shape[1], 2);
-        v = node_of_embedding(tape, v);
-    }
-    if (vectors) *vectors = v;
-    return values;
+    if (!a->imaginary) return real_eigenvalues(tape, node_to_real(tape, a), false, aim, vectors);
+    struct node *values = real_eigenvalues(tape, node_embedding(tape, a), true, aim, vectors);
+    if (vectors) *vectors = node_of_embedding(tape, *vectors);
+    return node_slice(tape, values, 1, 0, a->shape[1], 2);
 }

@@ -282,3 +282,16 @@ double exponentials_largest(const struct exponentials *l, const struct node *x, 
 {
     return l->lines.extent ? x->value[line_element(&l->lines, line, l->top[line])] : -INFINITY;
 }
+
+struct node *exponentials_tops(struct tape *tape, const struct node *sums)
+{
+    const struct node *x = sums->inputs[0];
+    const struct exponentials *l = sums->parameters;
+    struct node *tops = node_new_real(tape, x->dtype, sums->rank, sums->shape);
+    if (l->input) (void)node_need_errors(tape, tops);
+    for (size_t line = 0; line < tops->n && !tape_failed(tape); line++) {
+        tops->value[line] = exponentials_largest(l, x, line);
+        if (tops->error) tops->error[line] = l->input[line];
+    }
+    return tops;
+}

@@ -28,6 +28,9 @@ double exponentials_error(const struct exponentials *l);
 /* The largest element of a line; without elements, -infinity. */
 double exponentials_largest(const struct exponentials *l, const struct node *x, size_t line);
 
+/* The largest elements of the lines, as a leaf in the shape of `sums`. */
+struct node *exponentials_tops(struct tape *tape, const struct node *sums);
+
 /* exp(x - m) of n elements, `stride` apart, into `out` (one after the other), in the tape's arithmetic. */
 void exponentials_of(const struct tape *tape, double *out, const double *x, size_t n, size_t stride,
                      double m);

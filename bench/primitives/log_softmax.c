@@ -9,6 +9,7 @@
 #include "bench/primitives/alias.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/exponentials.h"
 #include "bench/primitives/lines.h"
 #include "bench/primitives/movement.h"
@@ -135,7 +136,11 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
     }
     exponentials_each_line(&(struct exponential_work){ tape, node, x, sums, l }, some_log_softmax);
     model_stages(tape, node);
-    return node;
+    if (!composes(tape)) return node;
+    struct node *largest = exponentials_tops(tape, sums);
+    struct node *steps = node_subtract(tape, node_subtract(tape, x, largest),
+                                       plain_logsumexp(tape, node_subtract(tape, x, largest), dim));
+    return node_as_steps(tape, node, steps, "log_softmax");
 }
 
 /* ---- one class for each line --------------------------------------------------------------------- */

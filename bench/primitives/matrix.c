@@ -276,13 +276,26 @@ static void invert(double *x, double *lu, const double *a, size_t n, size_t *piv
     }
 }
 
+/* Factors of the transpose of the matrix that starts at element `first` of a; none after a failure. */
+static struct lu_factors eliminate_transpose(struct tape *tape, const struct node *a, size_t first,
+                                             size_t n)
+{
+    double *lu = tape_allocate(tape, n * n, sizeof *lu);
+    size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
+    if (tape_failed(tape)) return (struct lu_factors){ 0 };
+    for (size_t i = 0; i < n * n; i++) lu[i] = a->value[first + i % n * n + i / n];
+    (void)factor(lu, n, pivot);
+    return (struct lu_factors){ lu, pivot };
+}
+
 /* The errors of a kernel's inverse of matrix b. Of one that is singular, or has an element that overflows in float, nothing is known, zeros
  * included: infinity times 0 is NaN. */
 static void model_inverse(struct tape *tape, struct node *node, const struct node *a, size_t b,
                           const double *lu, const size_t *pivot)
 {
     size_t n = (size_t)node->shape[1], first = b * n * n;
-    const struct factored m = { a, first, n, lu, pivot, node->value + first };
+    const struct lu_factors turned = eliminate_transpose(tape, a, first, n);
+    const struct factored m = { a, first, n, { lu, pivot }, turned, node->value + first };
     double most = tape->wide ? dtype_info(DT_F64)->largest : dtype_info(DT_F32)->largest;
     bool finite = true, known = true;
     for (size_t i = 0; i < n * n; i++) {
@@ -399,10 +412,13 @@ struct node *node_determinant(struct tape *tape, struct node *a)
     no_bound(tape, node);
     for (size_t b = 0; b < batches && tape_is_model(tape) && !tape_failed(tape); b++) {
         double size = fabs(node->value[b]);
-        if (size == 0 || !isfinite(size)) continue;
+        if (!isfinite(size)) continue;
         invert(x, lu, a->value + b * n * n, n, pivot);
-        const struct factored m = { a, b * n * n, n, lu, pivot, x };
-        node->error[b] = tidy_bound(size * matrix_model_determinant(tape, &m), size);
+        const struct lu_factors turned = eliminate_transpose(tape, a, b * n * n, n);
+        const struct factored m = { a, b * n * n, n, { lu, pivot }, turned, x };
+        node->error[b] = tidy_bound(matrix_model_determinant(tape, &m, size), size);
+        /* A kernel's is hardly ever 0, and what divides by it is open, not infinite. */
+        if (size == 0) node->value[b] = node->error[b] * 0x1p-20;
     }
     node_round(tape, node);
     return node;
@@ -439,7 +455,7 @@ static void model_cholesky(struct tape *tape, struct node *node, const struct no
     size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
     if (tape_failed(tape)) return;
     invert(x, x + n * n, node->value + first, n, pivot);
-    const struct factored m = { a, first, n, node->value + first, NULL, x };
+    const struct factored m = { a, first, n, { node->value + first, NULL }, { 0 }, x };
     matrix_model_cholesky(tape, node->error + first, &m);
 }
 
@@ -573,6 +589,55 @@ static void squared_error(const struct tape *tape, double *error, const double *
         error[i] = tape_join(tape, error[i], unit * (typical ? sqrt(left[i]) : left[i]));
 }
 
+enum { IMITATIONS = 4 };
+
+/* Errors of random signs, which go through the squarings as a kernel's do, S R + R S: squares of independent elements forget that errors along the
+ * largest eigenvalue double every time. `r` holds IMITATIONS of them. */
+struct imitation {
+    double *r;
+    uint64_t state;
+};
+
+static double random_sign(struct imitation *imitation)
+{
+    imitation->state = imitation->state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return imitation->state >> 63 ? 1 : -1;
+}
+
+static void begin_imitation(struct imitation *imitation, const double *error, size_t n)
+{
+    for (size_t i = 0; i < IMITATIONS * n * n; i++)
+        imitation->r[i] = random_sign(imitation) * error[i % (n * n)];
+}
+
+/* One squaring of S. `scratch`: three matrices. */
+static void square_imitation(const struct tape *tape, struct imitation *imitation, const double *s,
+                             size_t n, double *scratch)
+{
+    double *own = scratch, *left = scratch + n * n, *right = scratch + 2 * n * n;
+    for (size_t i = 0; i < n * n; i++) left[i] = s[i] * s[i];
+    multiply_into(own, left, left, n);
+    for (size_t i = 0; i < n * n; i++) own[i] = tape->unit * sqrt((double)n * own[i]);
+    for (size_t m = 0; m < IMITATIONS; m++) {
+        double *r = imitation->r + m * n * n;
+        multiply_into(left, s, r, n);
+        multiply_into(right, r, s, n);
+        for (size_t i = 0; i < n * n; i++)
+            r[i] = left[i] + right[i] + random_sign(imitation) * own[i];
+    }
+}
+
+/* Errors that are no less than those imitated, in their root mean square. */
+static void raise_to_imitation(double *error, const struct imitation *imitation, size_t n)
+{
+    for (size_t i = 0; i < n * n; i++) {
+        double squares = 0;
+        for (size_t m = 0; m < IMITATIONS; m++)
+            squares += imitation->r[m * n * n + i] * imitation->r[m * n * n + i];
+        error[i] = fmax(error[i], sqrt(squares / IMITATIONS));
+    }
+}
+
 enum { POLYNOMIAL_PRODUCTS = 8 };
 
 /* A kernel halves A until its norm is at most 3.01, in double precision 1.09 (Bader, Blanes, Casas, Computing the matrix exponential
@@ -581,7 +646,7 @@ enum { POLYNOMIAL_PRODUCTS = 8 };
  * squares. W = exp(|A| / 2^s)
  * bounds all that the polynomial adds up, so it is off by E = POLYNOMIAL_PRODUCTS (n + 1) u W, and by W F W for errors F of A / 2^s
  * (exp(A + F) - exp(A) = int exp(t A) F exp((1 - t) A) dt); then E goes through the squarings (Higham, Functions of Matrices, section
- * 10.3). Where a square overflows nothing is known. `scratch` has room for seven matrices. */
+ * 10.3). Where a square overflows nothing is known. `scratch` has room for seven matrices and the imitations. */
 static void model_exponential(struct tape *tape, struct node *node, const struct node *a, size_t b,
                               double *scratch)
 {
@@ -604,10 +669,15 @@ static void model_exponential(struct tape *tape, struct node *node, const struct
     for (size_t i = 0; i < size; i++)
         error[i] = tape_join(tape, roundings * tape->unit * w[i], f[i]);
     exponential_of_halved(s, x, n, halvings, scratch);
+    struct imitation imitation = { scratch + 7 * size, 1 };
+    bool imitates = tape_is_typical(tape) && halvings > 0;
+    if (imitates) begin_imitation(&imitation, error, n);
     for (; halvings > 0; halvings--) {
         squared_error(tape, error, s, n, scratch);
+        if (imitates) square_imitation(tape, &imitation, s, n, scratch);
         square(s, n, scratch);
     }
+    if (imitates) raise_to_imitation(error, &imitation, n);
     for (size_t i = 0; i < size; i++)
         if (!isfinite(s[i]) || isnan(error[i])) error[i] = INFINITY;
 }
@@ -619,7 +689,7 @@ struct node *node_matrix_exponential(struct tape *tape, struct node *a)
     struct node *node = matrix_node(tape, &exponential_primitive, a, 3, a->shape, NULL);
     if (!node) return a;
     size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
-    double *scratch = tape_allocate(tape, 7 * n * n, sizeof *scratch);
+    double *scratch = tape_allocate(tape, (7 + IMITATIONS) * n * n, sizeof *scratch);
     for (size_t b = 0; b < batches && !tape_failed(tape); b++) {
         double *out = node->value + b * n * n;
         int halvings = halvings_of(a->value + b * n * n, n, false, 0.5);

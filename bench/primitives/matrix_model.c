@@ -32,57 +32,70 @@ static void exchange_rows(double *x, size_t n, size_t i, size_t k)
 }
 
 /* Element (i, k) of a factor: L with ones on its diagonal and U, or a lower triangle and its transpose. */
-static double lower_at(const struct factored *m, size_t i, size_t k)
+static double lower_at(const struct lu_factors *m, size_t n, size_t i, size_t k)
 {
     if (k > i) return 0;
-    return k == i && m->pivot ? 1 : m->factors[i * m->n + k];
+    return k == i && m->pivot ? 1 : m->factors[i * n + k];
 }
 
-static double upper_at(const struct factored *m, size_t k, size_t j)
+static double upper_at(const struct lu_factors *m, size_t n, size_t k, size_t j)
 {
     if (k > j) return 0;
-    return m->pivot ? m->factors[k * m->n + j] : m->factors[j * m->n + k];
+    return m->pivot ? m->factors[k * n + j] : m->factors[j * n + k];
 }
 
 /* E_ij at worst: n roundings of partial sums below (|L||U|)_ij that grow to it, twice more for the two solves. */
-static double worst_backward_error(const struct factored *m, size_t i, size_t j)
+static double worst_backward_error(const struct lu_factors *m, size_t n, size_t i, size_t j)
 {
     double size = 0;
     for (size_t k = 0; k <= i && k <= j; k++)
-        size += fabs(lower_at(m, i, k)) * fabs(upper_at(m, k, j));
-    return 3 * (double)(m->n + 1) * size;
+        size += fabs(lower_at(m, n, i, k)) * fabs(upper_at(m, n, k, j));
+    return 3 * (double)(n + 1) * size;
 }
 
 /* Its square in the mean: products and partial sums are rounded, which is a third of the square of each. The sums are what
  * elimination leaves of a_ij, or, by columns, what is taken from it; those that are larger count. Twice more for the solves. */
-static double typical_backward_error(const struct factored *m, size_t i, size_t j)
+static double typical_backward_error(const struct lu_factors *m, size_t n, size_t i, size_t j)
 {
     double products = 0, taken = 0, left = 0, sum = 0;
     size_t last = i < j ? i : j;
     for (size_t k = 0; k <= last; k++) {
-        double product = lower_at(m, i, k) * upper_at(m, k, j);
+        double product = lower_at(m, n, i, k) * upper_at(m, n, k, j);
         products += product * product;
         sum += product;
         taken += sum * sum;
     }
     sum = 0;
     for (size_t k = last + 1; k-- > 0;) {
-        sum += lower_at(m, i, k) * upper_at(m, k, j);
+        sum += lower_at(m, n, i, k) * upper_at(m, n, k, j);
         left += sum * sum;
     }
     return products + fmax(taken, left);
 }
 
-/* E as `measure` has it. */
-static void backward_error(double *out, const struct tape *tape, const struct factored *m)
+/* E of one elimination as `measure` has it. */
+static void error_of_elimination(double *out, const struct tape *tape, const struct lu_factors *m,
+                                 size_t n)
 {
-    size_t n = m->n;
     double unit = tape->unit;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            out[i * n + j] = tape_is_typical(tape) ? typical_backward_error(m, i, j) * unit * unit
-                                                   : worst_backward_error(m, i, j) * unit;
+            out[i * n + j] = tape_is_typical(tape)
+                                 ? typical_backward_error(m, n, i, j) * unit * unit
+                                 : worst_backward_error(m, n, i, j) * unit;
     for (size_t k = n; m->pivot && k-- > 0;) exchange_rows(out, n, k, m->pivot[k]);
+}
+
+/* E as `measure` has it, with the errors of A itself. `scratch` has room for a matrix. */
+static void backward_error(double *out, const struct tape *tape, const struct factored *m,
+                           double *scratch)
+{
+    size_t n = m->n;
+    error_of_elimination(out, tape, &m->own, n);
+    if (m->turned.factors) {
+        error_of_elimination(scratch, tape, &m->turned, n);
+        for (size_t i = 0; i < n * n; i++) out[i] = fmax(out[i], scratch[i % n * n + i / n]);
+    }
     for (size_t i = 0; i < n * n; i++) out[i] += measure(tape, node_error(m->a, m->first + i));
 }
 
@@ -115,7 +128,7 @@ void matrix_model_inverse(struct tape *tape, double *error, const struct factore
     double *e = room_for(tape, m, 3);
     if (!e) return;
     double *x = e + size, *product = e + 2 * size;
-    backward_error(e, tape, m);
+    backward_error(e, tape, m, product);
     for (size_t i = 0; i < size; i++) x[i] = measure(tape, m->inverse[i]);
     multiply(product, x, e, m->n);
     multiply(error, product, x, m->n);
@@ -123,17 +136,37 @@ void matrix_model_inverse(struct tape *tape, double *error, const struct factore
     if (may_be_singular(tape, product, m->n)) forget(error, size);
 }
 
-double matrix_model_determinant(struct tape *tape, const struct factored *m)
+/* prod (|a_i| + |e_i|) - prod |a_i|, term by term: no difference of the two products. */
+static double hadamard_error(const struct tape *tape, const struct factored *m, const double *e)
+{
+    double product = 1, error = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        double row = 0, own = 0;
+        for (size_t j = 0; j < m->n; j++) {
+            double a = m->a->value[m->first + i * m->n + j], off = measured(tape, e[i * m->n + j]);
+            row += a * a;
+            own += off * off;
+        }
+        error = error * (sqrt(row) + sqrt(own)) + product * sqrt(own);
+        product *= sqrt(row);
+    }
+    return error;
+}
+
+double matrix_model_determinant(struct tape *tape, const struct factored *m, double size)
 {
     size_t n = m->n;
-    double *e = room_for(tape, m, 1), sum = 0;
+    double *e = room_for(tape, m, 3), sum = 0;
     if (!e) return 0;
-    backward_error(e, tape, m);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) sum += measure(tape, m->inverse[j * n + i]) * e[i * n + j];
-    double product = (double)n * tape->unit; /* of the diagonal */
-    return tape_join(tape, measured(tape, sum),
-                     tape_is_typical(tape) ? sqrt(product * tape->unit) : product);
+    double *x = e + n * n, *product = e + 2 * n * n;
+    backward_error(e, tape, m, product);
+    for (size_t i = 0; i < n * n; i++) x[i] = measure(tape, m->inverse[i]);
+    multiply(product, x, e, n);
+    if (may_be_singular(tape, product, n)) return hadamard_error(tape, m, e);
+    for (size_t i = 0; i < n; i++) sum += product[i * n + i];
+    double of_diagonal = (double)n * tape->unit;
+    return size * tape_join(tape, measured(tape, sum),
+                            tape_is_typical(tape) ? sqrt(of_diagonal * tape->unit) : of_diagonal);
 }
 
 void matrix_model_cholesky(struct tape *tape, double *error, const struct factored *m)
@@ -142,7 +175,7 @@ void matrix_model_cholesky(struct tape *tape, double *error, const struct factor
     double *e = room_for(tape, m, 4);
     if (!e) return;
     double *x = e + size, *turned = e + 2 * size, *product = e + 3 * size;
-    backward_error(e, tape, m);
+    backward_error(e, tape, m, product);
     for (size_t i = 0; i < size; i++) {
         x[i] = measure(tape, m->inverse[i]);
         turned[i] = measure(tape, m->inverse[i % n * n + i / n]);
@@ -153,7 +186,7 @@ void matrix_model_cholesky(struct tape *tape, double *error, const struct factor
     for (size_t i = 0; i < n; i++)
         for (size_t j = i; j < n; j++)
             e[i * n + j] = i == j ? e[i * n + j] * measure(tape, 0.5) : 0;
-    for (size_t i = 0; i < size; i++) x[i] = measure(tape, m->factors[i]);
+    for (size_t i = 0; i < size; i++) x[i] = measure(tape, m->own.factors[i]);
     multiply(error, x, e, n);
     for (size_t i = 0; i < size; i++) error[i] = i % n > i / n ? 0 : measured(tape, error[i]);
     if (singular) forget(error, size);
@@ -161,55 +194,87 @@ void matrix_model_cholesky(struct tape *tape, double *error, const struct factor
 
 /* ---- factors ---------------------------------------------------------------------------------- */
 
-/* Could errors make another element of column k the largest of those that are left? */
-static bool pivot_is_open(const struct tape *tape, const double *x, const double *e, size_t n,
-                          size_t k, size_t best)
+/* A walk through the elimination of a matrix of order n: what is left of it, packed with the factors, and the errors of that. */
+struct walk {
+    double *x, *error;
+    size_t n;
+    double unit;
+    bool typical;
+};
+
+static double joined(const struct walk *w, double a, double b)
 {
-    double times = tape_is_typical(tape) ? 4 : 1, most = fabs(x[best * n + k]);
+    return w->typical ? sqrt(a * a + b * b) : a + b;
+}
+
+/* Could errors make another element of column k the largest of those that are left? */
+static bool pivot_is_open(const struct walk *w, size_t k, size_t best)
+{
+    size_t n = w->n;
+    double times = w->typical ? 4 : 1, most = fabs(w->x[best * n + k]);
     for (size_t i = k; i < n; i++) {
-        double errors = times * (e[i * n + k] + e[best * n + k]);
-        if (i != best && errors > 0 && fabs(x[i * n + k]) + errors >= most) return true;
+        double errors = times * (w->error[i * n + k] + w->error[best * n + k]);
+        if (i != best && errors > 0 && fabs(w->x[i * n + k]) + errors >= most) return true;
     }
     return !(most > 0);
 }
 
 /* Step k of the elimination. A kernel multiplies by the reciprocal of the pivot: two roundings. */
-static void eliminate(const struct tape *tape, double *x, double *e, size_t n, size_t k)
+static void eliminate(const struct walk *w, size_t k)
 {
-    const double *top = x + k * n, *top_error = e + k * n;
+    size_t n = w->n;
+    const double *top = w->x + k * n, *top_error = w->error + k * n;
     for (size_t i = k + 1; i < n; i++) {
-        double *row = x + i * n, *error = e + i * n;
+        double *row = w->x + i * n, *error = w->error + i * n;
         double l = row[k] / top[k], size = fabs(l);
-        double of_l = tape_join(tape, error[k], size * top_error[k]) / fabs(top[k]);
-        error[k] = of_l = tape_join(tape, of_l, 2 * tape->unit * size);
+        double of_l = joined(w, error[k], size * top_error[k]) / fabs(top[k]);
+        error[k] = of_l = joined(w, of_l, 2 * w->unit * size);
         row[k] = l;
         for (size_t j = k + 1; j < n; j++) {
             double term = l * top[j];
             row[j] -= term;
-            double own = tape->unit * (fabs(term) + fabs(row[j]));
-            double passed = tape_join(tape, size * top_error[j], fabs(top[j]) * of_l);
-            error[j] = tape_join(tape, tape_join(tape, error[j], passed), own);
+            double own = w->unit * (fabs(term) + fabs(row[j]));
+            double passed = joined(w, size * top_error[j], fabs(top[j]) * of_l);
+            error[j] = joined(w, joined(w, error[j], passed), own);
         }
     }
+}
+
+/* Eliminate in w->x until a pivot is open: its step, or n. */
+static size_t steps_that_hold(const struct walk *w, const size_t *pivot)
+{
+    for (size_t k = 0; k < w->n; k++) {
+        bool open = pivot_is_open(w, k, pivot[k]);
+        exchange_rows(w->x, w->n, pivot[k], k);
+        exchange_rows(w->error, w->n, pivot[k], k);
+        if (open) return k;
+        eliminate(w, k);
+    }
+    return w->n;
 }
 
 void matrix_model_lu(struct tape *tape, double *error, const struct node *a, size_t first, size_t n,
                      const size_t *pivot)
 {
-    double *x = tape_allocate(tape, n * n, sizeof *x);
-    if (!x) return;
+    struct walk w = { tape_allocate(tape, n * n, sizeof *w.x), error, n, tape->unit,
+                      tape_is_typical(tape) };
+    if (!w.x) return;
     for (size_t i = 0; i < n * n; i++) {
-        x[i] = a->value[first + i];
+        w.x[i] = a->value[first + i];
         error[i] = node_error(a, first + i);
     }
-    for (size_t k = 0; k < n; k++) {
-        bool open = pivot_is_open(tape, x, error, n, k, pivot[k]);
-        exchange_rows(x, n, pivot[k], k);
-        exchange_rows(error, n, pivot[k], k);
-        if (open) {
-            for (size_t i = k * n; i < n * n; i++) error[i] = INFINITY;
-            return;
-        }
-        eliminate(tape, x, error, n, k);
-    }
+    for (size_t i = steps_that_hold(&w, pivot) * n; i < n * n; i++) error[i] = INFINITY;
+}
+
+size_t matrix_model_first_open_pivot(struct tape *tape, const double *a, size_t n,
+                                     const int64_t *pivots, double unit)
+{
+    struct walk w = { tape_allocate(tape, 2 * n * n, sizeof *w.x), NULL, n, unit, false };
+    size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
+    if (!w.x || !pivot) return n;
+    w.error = w.x + n * n;
+    memcpy(w.x, a, n * n * sizeof *a);
+    memset(w.error, 0, n * n * sizeof *w.error);
+    for (size_t k = 0; k < n; k++) pivot[k] = (size_t)pivots[k] - 1;
+    return steps_that_hold(&w, pivot);
 }

@@ -8,32 +8,48 @@
  *   determinant  det(A) trace(X E)
  *   Cholesky     L phi(L^-1 E L^-T), phi the lower triangle with half the diagonal
  *
+ * Kernels eliminate in A or in A^T: LAPACK wants columns, and of a matrix whose rows lie in memory one after the other they are those of
+ * A^T (PyTorch's solve, inv and det). Pivots, growth and E are others then, and the larger E counts.
+ *
  * In the worst case magnitudes are multiplied, in the root mean square the squares of independent elements. Where the largest
- * row sum of |X E| reaches 1/2, A + E may be nearly singular and no first order holds: nothing is known of the result. */
+ * row sum of |X E| reaches 1/2, A + E may be nearly singular and no first order holds: nothing is known of an inverse or a Cholesky
+ * factor. The determinant is linear in every row, and by Hadamard's inequality |det(A + E) - det(A)| <= prod (|a_i| + |e_i|) -
+ * prod |a_i|, of the norms of rows (Bhatia, Matrix Analysis, section VI.1, has its like). */
 #ifndef PROBE_BENCH_PRIMITIVES_MATRIX_MODEL_H
 #define PROBE_BENCH_PRIMITIVES_MATRIX_MODEL_H
 
 #include "bench/tape/tape.h"
 
-/* One matrix of order n: A with its own errors, starting at element `first`; its factors side by side as
- * elimination leaves them, with the rows exchanged (`pivot` NULL: none); its inverse, finite. */
+/* Factors side by side as elimination leaves them, with the rows exchanged (`pivot` NULL: none). */
+struct lu_factors {
+    const double *factors;
+    const size_t *pivot;
+};
+
+/* One matrix of order n: A with its own errors, starting at element `first`; its elimination, and that of A^T (no factors: there is none);
+ * its inverse. */
 struct factored {
     const struct node *a;
     size_t first, n;
-    const double *factors;
-    const size_t *pivot;
+    struct lu_factors own, turned;
     const double *inverse;
 };
 
-/* Errors of the elements of the inverse; of the determinant, relative; of the Cholesky factor, whose inverse
- * `inverse` is and which `factors` is. Failure is the tape's. */
+/* Errors of the elements of the inverse, which is finite; of the determinant of that `size`, also where there is no inverse; of the Cholesky
+ * factor, whose inverse `inverse` is and which the own factor is. Failure is the tape's. */
 void matrix_model_inverse(struct tape *tape, double *error, const struct factored *m);
-double matrix_model_determinant(struct tape *tape, const struct factored *m);
+double matrix_model_determinant(struct tape *tape, const struct factored *m, double size);
+void matrix_model_cholesky(struct tape *tape, double *error, const struct factored *m);
+
 /* Errors of the factors side by side, rows exchanged by `pivot`, from a walk through the elimination of the matrix of order n of `a`
  * that starts at element `first`: no derivative of the factors is needed, and each element has the growth that it saw. Infinite
  * where an error may have chosen another pivot. */
 void matrix_model_lu(struct tape *tape, double *error, const struct node *a, size_t first, size_t n,
                      const size_t *pivot);
-void matrix_model_cholesky(struct tape *tape, double *error, const struct factored *m);
+
+/* The first step of the elimination of the matrix a of order n whose row exchange (1-based `pivots`) may be another where each step
+ * rounds to `unit`; n where all hold. */
+size_t matrix_model_first_open_pivot(struct tape *tape, const double *a, size_t n,
+                                     const int64_t *pivots, double unit);
 
 #endif

@@ -31,6 +31,7 @@ struct singular {
     struct node *values, *u, *v;
     double *distance; /* within a group, for each matrix */
     bool embedded;    /* a complex matrix: values and vectors in twos */
+    bool hidden;      /* vectors that are not returned */
 };
 
 /* One matrix being decomposed, m >= n. Rows of u, v and of the settled zu, zv are vectors. */
@@ -56,7 +57,12 @@ static void values_backward(struct tape *tape, struct node *node, struct node *c
     int64_t k = node->shape[1], lone[3] = { node->shape[0], 1, k };
     struct node *u = node_slice(tape, s->u, 2, 0, k, 1);
     struct node *scaled = node_multiply(tape, u, node_reshape(tape, cotangent, 3, lone));
-    tape_accumulate(tape, node->inputs[0], node_matmul(tape, scaled, false, s->v, true));
+    struct node *flow = node_matmul(tape, scaled, false, s->v, true);
+    const struct group_bases bases = {
+        node, cotangent, s->u, s->v, s->distance, s->embedded, true
+    };
+    tape_accumulate(tape, node->inputs[0],
+                    s->hidden ? group_model_any_basis(tape, flow, &bases) : flow);
 }
 
 /* X^T G - (X^T G)^T over s_j^2 - s_i^2, nothing on the diagonal. Between u and iu of an embedded matrix: U and V turn against each
@@ -458,6 +464,7 @@ static struct node *singular_of_tall(struct tape *tape, struct node *a, bool emb
     int64_t values[2] = { batch, n }, left[3] = { batch, m, (int64_t)d.left },
             right[3] = { batch, n, n };
     s->embedded = embedded;
+    s->hidden = vectors->hidden;
     s->values = node_new(tape, &values_primitive, a->dtype, 2, values, 1, &a, s);
     s->u = node_new(tape, &left_primitive, a->dtype, 3, left, 1, &a, s);
     s->v = node_new(tape, &right_primitive, a->dtype, 3, right, 1, &a, s);
@@ -487,7 +494,9 @@ static struct node *real_singular(struct tape *tape, struct node *a, bool embedd
     vectors->u = vectors->v = a;
     if (tape_failed(tape) || a->shape[1] >= a->shape[2])
         return singular_of_tall(tape, a, embedded, vectors);
-    struct singular_vectors turned = { vectors->full, vectors->aim_v, vectors->aim_u, a, a };
+    struct singular_vectors turned = {
+        vectors->full, vectors->hidden, vectors->aim_v, vectors->aim_u, a, a
+    };
     struct node *values = singular_of_tall(tape, node_transpose(tape, a, 1, 2), embedded, &turned);
     vectors->u = turned.v;
     vectors->v = turned.u;
@@ -506,6 +515,6 @@ struct node *node_singular(struct tape *tape, struct node *a, struct singular_ve
 
 struct node *node_singular_values(struct tape *tape, struct node *a)
 {
-    struct singular_vectors vectors = { 0 };
+    struct singular_vectors vectors = { .hidden = true };
     return node_singular(tape, a, &vectors);
 }

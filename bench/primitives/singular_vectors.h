@@ -9,7 +9,8 @@ struct node *node_singular_values(struct tape *tape, struct node *a);
 
 /* What is wanted besides, and where it goes. */
 struct singular_vectors {
-    bool full; /* complete bases, of m and of n vectors */
+    bool full;   /* complete bases, of m and of n vectors */
+    bool hidden; /* not returned: a kernel's gradient may be that of other vectors of the groups */
     /* Shaped as u and v, of complex a as their embeddings (bench/primitives/complex_embedding.h): a device's
      * answer, or NULL. */
     const double *aim_u, *aim_v;

@@ -10,6 +10,7 @@
 #include "bench/primitives/alias.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/exponentials.h"
 #include "bench/primitives/lines.h"
 #include "bench/primitives/other_forms.h"
@@ -207,6 +208,9 @@ static void logsumexp_backward(struct tape *tape, struct node *node, struct node
                                         : node_softmax_of_sums(tape, x, node->inputs[1]);
     y = node_model_error(tape, y, node_multiply(tape, y, node),
                          1); /* exp(x - the rounded output) */
+    if (composes(tape))
+        y = node_as_steps(tape, y, node_apply(tape, "exp", node_subtract(tape, x, node)),
+                          "logsumexp");
     tape_accumulate(tape, x, node_multiply(tape, y, cotangent));
 }
 
@@ -236,5 +240,9 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
         node->error[line] = isfinite(y) ? bound * (1 + 0x1p-40) : 0;
     }
     model_stages(tape, node);
-    return node;
+    if (!composes(tape)) return node;
+    struct node *largest = exponentials_tops(tape, sums);
+    struct node *steps =
+        node_add(tape, plain_logsumexp(tape, node_subtract(tape, x, largest), dim), largest);
+    return node_as_steps(tape, node, steps, "logsumexp");
 }

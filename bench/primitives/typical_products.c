@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "bench/arithmetic/rounding.h"
 #include "bench/arithmetic/sum_spread.h"
 #include "core/vectorize.h"
 
@@ -37,40 +38,61 @@ static void add_look(struct look *look, size_t at, const struct node *a, const s
                      const struct matmul *p)
 {
     struct sum_spread_factors *f = &look->factors;
-    size_t size = p->m * p->n, w = look->count++;
+    size_t w = look->count++, row = at / p->n;
     look->at[w] = at;
-    f->x[w] = a->value + a_element(p, a, at / size, at % size / p->n, 0);
-    f->y[w] = b->value + b_element(p, b, at / size, 0, at % p->n);
-    for (size_t v = w + 1; v < SUM_SPREAD_LINES; v++) { /* what is not filled is walked, too */
-        f->x[v] = f->x[w];
-        f->y[v] = f->y[w];
-    }
+    f->x[w] = a->value + a_element(p, a, row / p->m, row % p->m, 0);
+    f->y[w] = b->value + b_element(p, b, row / p->m, 0, at % p->n);
 }
 
 static void take_terms(struct look *look)
 {
     double x[SUM_SPREAD_LINES], y[SUM_SPREAD_LINES];
-    sum_spread_multiply(look->term, x, y, &look->factors);
+    struct sum_spread_factors *f = &look->factors;
+    for (size_t w = look->count; w < SUM_SPREAD_LINES; w++) { /* lines that are not there */
+        f->x[w] = f->x[0];
+        f->y[w] = f->y[0];
+    }
+    sum_spread_multiply(look->term, x, y, f);
     for (size_t w = 0; w < SUM_SPREAD_LINES; w++) look->norms[w] = sqrt(x[w]) * sqrt(y[w]);
+}
+
+/* What the terms of each line give, the larger of formula and imitation, over what is estimated for it. */
+struct looked_at {
+    double spread[SUM_SPREAD_LINES], of_estimate[SUM_SPREAD_LINES], of_formula[SUM_SPREAD_LINES];
+};
+
+VECTORIZED static void compare_looks(struct looked_at *restrict out,
+                                     const struct sum_spread *restrict parts,
+                                     const double *restrict value, const double *restrict norms,
+                                     double k)
+{
+    LANES_LOOP for (size_t w = 0; w < SUM_SPREAD_LINES; w++)
+    {
+        bool finite = fabs(value[w]) < INFINITY;
+        double formula = finite ? parts[w].formula : 0, imitated = finite ? parts[w].imitated : 0;
+        double spread = larger(formula, imitated),
+               estimate = estimated_spread(k, value[w], norms[w]);
+        out->spread[w] = spread;
+        out->of_estimate[w] = ((spread > 0) & (estimate > 0)) ? spread / estimate : 0;
+        out->of_formula[w] = formula > 0 ? imitated / formula : -1;
+    }
 }
 
 static void look_at_terms(struct typical_products *typical, struct look *look,
                           const struct node *node, size_t k, bool single)
 {
     struct sum_spread parts[SUM_SPREAD_LINES];
+    struct looked_at found;
+    double value[SUM_SPREAD_LINES] = { 0 };
     sum_spread_parts_of_lines(parts, look->term, k, true, single);
+    for (size_t w = 0; w < look->count; w++) value[w] = node->value[look->at[w]];
+    compare_looks(&found, parts, value, look->norms, (double)k);
     for (size_t w = 0; w < look->count; w++) {
-        double value = node->value[look->at[w]];
-        if (!isfinite(value)) parts[w] = (struct sum_spread){ 0, 0 };
-        double spread = fmax(parts[w].formula, parts[w].imitated);
-        if (parts[w].formula > 0) {
-            look->repeated += parts[w].imitated / parts[w].formula;
-            look->with_formula++;
-        }
-        double estimate = estimated_spread((double)k, value, look->norms[w]);
-        if (typical->own) typical->own[look->at[w]] = spread;
-        if (spread > 0 && estimate > 0)
-            typical->quotient = fmax(typical->quotient, spread / estimate);
+        if (typical->own) typical->own[look->at[w]] = found.spread[w];
+        typical->quotient = larger(typical->quotient, found.of_estimate[w]);
+        if (!(found.of_formula[w] >= 0)) continue;
+        look->repeated += found.of_formula[w];
+        look->with_formula++;
     }
     look->count = 0;
 }
@@ -95,7 +117,7 @@ void typical_products_look(struct typical_products *typical, struct tape *tape,
         take_terms(&look);
         look_at_terms(typical, &look, node, p->k, !tape->wide);
     }
-    typical->repeated = look.with_formula > 0 ? fmax(look.repeated / look.with_formula, 1) : 1;
+    typical->repeated = look.with_formula > 0 ? larger(look.repeated / look.with_formula, 1) : 1;
 }
 
 /* What the roundings of a row's products make in the mean, besides `tiny`. */

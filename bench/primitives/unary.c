@@ -9,6 +9,7 @@
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/composed_functions.h"
 #include "bench/tape/bounds.h"
+#include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 #include "bench/tape/known_values.h"
 #include "core/kernel_modes.h"
@@ -21,8 +22,12 @@ static void unary_backward(struct tape *tape, struct node *node, struct node *co
                         node_constant(tape, DT_NONE, 0, node->rank, node->shape));
         return;
     }
-    struct node *slope = f->derivative(tape, node->inputs[0], node);
-    tape_accumulate(tape, node->inputs[0], node_multiply_slope(tape, cotangent, slope));
+    struct node *x = node->inputs[0], *flow = NULL, *steps = NULL;
+    if (composes(tape)) steps = composed_gradient(tape, f->name, x, node, cotangent);
+    if (steps && composes_values(tape)) flow = steps;
+    else flow = node_multiply_slope(tape, cotangent, f->derivative(tape, x, node));
+    if (steps && flow != steps) flow = node_as_steps(tape, flow, steps, f->name);
+    tape_accumulate(tape, x, flow);
 }
 
 static void unary_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
@@ -80,8 +85,16 @@ static const struct primitive unary_primitive = { "a function", unary_backward, 
                                                   unary_pair };
 
 /* What kernels' formulas lose beyond a relative accuracy, in units of roundoff, at (x, y). */
-static double at_crossing(double x, double y) { return (void)x, (void)y, 6; }
+/* sin(pi x) / (pi x), NaN where x is infinite. */
+static double at_crossing(double x, double y) { return (void)y, isinf(x) ? INFINITY : 6; }
 static double at_pole_and_zero(double x, double y) { return (void)x, (void)y, 16; }
+/* Below 0 by reflection: pi / tan(pi r), r the fraction of x and pi r rounded as pi is (ATen's calc_digamma). */
+static double by_reflection(double x, double y)
+{
+    double sine = x < 0 ? fabs(sin(M_PI * (x - rint(x)))) : 1;
+    return at_pole_and_zero(x, y) +
+           3 * M_PI * M_PI * fmin(fabs(x), 1) / fmax(sine * sine, 0x1p-100);
+}
 /* The angle pi x is rounded, and pi before it, by half a unit. */
 static double of_angle(double x, double y) { return (void)y, 6 + 5 * fmin(fabs(x), 0x1p24); }
 /* Newton's method on erf: (erf(y) - x) / erf'(y), where erf(y) is rounded as x is. */
@@ -140,7 +153,7 @@ static kernel_loss *kernel_loss_of(const struct unary_function *f)
                   { "sinpi", of_angle },
                   { "cospi", of_angle },
                   { "lgamma", at_pole_and_zero },
-                  { "digamma", at_pole_and_zero },
+                  { "digamma", by_reflection },
                   { "erfinv", by_newton },
                   { "i0", by_exponential },
                   { "i1", by_odd_exponential },
@@ -202,6 +215,8 @@ static double unary_bound(const struct unary_context *c, double x, double e, dou
     if (e > 0) {
         double carried = c->f->slope ? c->f->slope(x, e) * e : INFINITY;
         if (c->is_root && !(carried <= sqrt(e))) carried = sqrt(e); /* |sqrt a - sqrt b| at most */
+        /* A step has no rounding of its own, and what reads a model's bound takes one off. */
+        if (carried > 0 && !c->f->derivative) carried += c->tape->unit * fabs(y);
         bound = typical ? hypot(bound, carried) : (bound + carried) * (1 + 0x1p-40);
     }
     return tidy_bound(bound, y);
@@ -275,25 +290,36 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
     return tape_failed(tape) ? tape_failure(tape) : node;
 }
 
-/* In place of the values that a function has, those of a kernel that composes it. */
-static void compose(struct tape *tape, const struct unary_function *f, struct node *node)
+/* f(x) by a composition, where there is one, with the gradient of f. */
+static struct node *compose(struct tape *tape, const struct unary_function *f, struct node *x)
 {
-    const struct deviation *deviation = tape->deviation;
-    const double *x = node_values(tape, node->inputs[0]);
-    if (tape_failed(tape) || !node->value) return;
-    for (size_t i = 0; i < node->n; i++)
-        if (!composed_value(&node->value[i], f->name, x[i], &deviation->steps,
-                            deviation->other_formulas))
-            return;
+    x = node_to_real(tape, x);
+    struct node *steps = composed_function(tape, f->name, x, tape->deviation->other_formulas);
+    if (!steps || tape_failed(tape)) return NULL;
+    struct node *node = node_sharing(tape, &unary_primitive, steps, 1, &x, f);
+    node->is_step = true;
+    return node;
+}
+
+/* In the model of staged kernels: f(x) may be any composition, or one with two roundings within where none is known. */
+static struct node *with_compositions(struct tape *tape, const struct unary_function *f,
+                                      struct node *node)
+{
+    struct node *x = node->inputs[0], *steps = composed_function(tape, f->name, x, false);
+    if (!steps && f->ulps > 1.25) model_stages_within(tape, node, 2);
+    model_stages(tape, node);
+    if (!steps) return node;
+    node = node_as_steps(tape, node, steps, f->name);
+    return node_as_steps(tape, node, composed_function(tape, f->name, x, true), f->name);
 }
 
 struct node *node_unary(struct tape *tape, const struct unary_function *f, struct node *x)
 {
+    struct node *composed = composes_values(tape) ? compose(tape, f, x) : NULL;
+    if (composed) return composed;
     struct node *node = evaluate_unary(tape, f, x);
-    if (tape->deviation && tape->deviation->composed_functions) compose(tape, f, node);
     model_overflows(tape, node, node_is_exact(x));
-    /* x / (1 + exp(-x)), 1 / sqrt(x), log(1 + exp(x)): two roundings within, say. */
-    if (f->ulps > 1.25) model_stages_within(tape, node, 2);
+    if (composes(tape) && !tape_failed(tape)) return with_compositions(tape, f, node);
     model_stages(tape, node);
     return node;
 }

@@ -596,10 +596,15 @@ DERIVATIVE(d_tan)
     (void)x;
     return node_offset(tape, node_multiply(tape, y, y), 1);
 }
+/* Kernels form 1 - x x, which cancels where (1 - x)(1 + x) does not: models do, and what stands for a kernel. */
+static bool as_kernels_do(const struct tape *tape)
+{
+    return tape_is_model(tape) || tape->deviation;
+}
 DERIVATIVE(d_asin)
 {
     (void)y;
-    if (tape_is_model(tape))
+    if (as_kernels_do(tape))
         return node_apply(tape, "rsqrt", one_minus(tape, node_multiply(tape, x, x)));
     return node_apply(tape, "rsqrt",
                       node_multiply(tape, one_minus(tape, x), node_offset(tape, x, 1)));
@@ -633,7 +638,7 @@ DERIVATIVE(d_asinh)
 DERIVATIVE(d_acosh)
 {
     (void)y;
-    if (tape_is_model(tape))
+    if (as_kernels_do(tape))
         return node_apply(tape, "rsqrt", node_offset(tape, node_multiply(tape, x, x), -1));
     return node_apply(tape, "rsqrt",
                       node_multiply(tape, node_offset(tape, x, -1), node_offset(tape, x, 1)));
@@ -641,7 +646,7 @@ DERIVATIVE(d_acosh)
 DERIVATIVE(d_atanh)
 {
     (void)y;
-    if (tape_is_model(tape))
+    if (as_kernels_do(tape))
         return node_apply(tape, "reciprocal", one_minus(tape, node_multiply(tape, x, x)));
     return node_apply(tape, "reciprocal",
                       node_multiply(tape, one_minus(tape, x), node_offset(tape, x, 1)));

@@ -37,4 +37,17 @@ double group_backward_error(const struct tape *tape, size_t n, double frobenius,
  * of the products that make it of reflections, and in float64 of the reference's turn within the group. */
 double group_forward_error(const struct tape *tape, size_t n, size_t count, double x);
 
+/* The bases that values with cotangents were computed with: of matrices (batch, m, n), k values, left and right vectors as columns. */
+struct group_bases {
+    struct node *values, *cotangent, *left, *right; /* (batch, k) twice, (batch, m, k or more), (batch, n, k or more) */
+    const double *distance;                         /* within a group, for each matrix */
+    bool embedded, singular; /* singular: vectors of values that are as good as 0 are free of each other */
+};
+
+/* In a model: L diag(g) R^T, the gradient of values whose vectors are not returned, with what other vectors of the groups make of it.
+ * Where the cotangents of a group differ by 2 d at most, orthonormal vectors of its subspace make between -d and d times the product of
+ * the norms of a row of L and a row of R there. `gradient` itself otherwise. */
+struct node *group_model_any_basis(struct tape *tape, struct node *gradient,
+                                   const struct group_bases *bases);
+
 #endif

@@ -7,6 +7,7 @@
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
@@ -44,12 +45,35 @@ static struct node *euclidean(struct tape *tape, struct node *x, uint32_t dims)
     return node_stated_gradient(tape, y, x->imaginary ? 2 : 1, parts, euclidean_backward, NULL);
 }
 
+static struct node *power(struct tape *tape, struct node *x, double p)
+{
+    return node_apply2(tape, "pow", x, node_scalar(tape, p));
+}
+
+/* The same as autograd composes it, of a >= 0: a^(p-1) (c / norm^(p-1)), where p > 2 with a a^(p-2); norm^(1-p) for p < 1. */
+static void power_steps_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                                 double p)
+{
+    struct node *a = node->inputs[1], *zero = node_scalar(tape, 0);
+    struct node *scaled = p > 2 ? node_multiply(tape, a, power(tape, a, p - 2))
+                                : power(tape, a, p - 1);
+    struct node *share = p < 1 ? node_multiply(tape, cotangent, power(tape, node, 1 - p))
+                               : node_divide(tape, cotangent, power(tape, node, p - 1));
+    share = node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero, share);
+    scaled = node_select(tape, node_compare(tape, COMPARE_EQ, a, zero), zero, scaled);
+    gradient_pass(tape, a, share, scaled);
+}
+
 /* sign(a) |a|^(p-1) c / norm^(p-1), with 0 where a or the norm is 0. */
 static void power_backward(struct tape *tape, struct node *node, struct node *cotangent,
                            const void *parameters)
 {
     const double *p = parameters;
     struct node *a = node->inputs[1], *zero = node_scalar(tape, 0);
+    if (composes(tape)) {
+        power_steps_backward(tape, node, cotangent, *p);
+        return;
+    }
     struct node *ratio = node_divide(tape, a, node);
     struct node *slope = node_apply2(tape, "pow", ratio, node_scalar(tape, *p - 1));
     slope = node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero, slope);

@@ -305,7 +305,7 @@ static void end_deviating_step(const struct deviation *deviation, struct node *n
 {
     if (node->is_step) return;
     node->is_step = true;
-    bool is_number = deviation->numbers.bits && node->n == 1;
+    bool is_number = deviation->numbers.bits && node->dtype == DT_NONE && node->n == 1;
     bool is_kept = node->id < deviation->unrounded_ids && deviation->unrounded[node->id];
     if (!is_number && !is_kept) rounding_apply_all(&deviation->steps, node->value, node->n);
     if (node->id == deviation->step.node) change_step(deviation, node);

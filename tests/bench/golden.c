@@ -258,9 +258,13 @@ bool golden_next(struct golden_file *file, struct golden *out, struct arena *are
             v->tensor.tensor = read_tensor(file, cJSON_GetObjectItem(item, "file"), DT_NONE, arena);
         }
     }
-    /* Native gradients are rounded to the dtype of their argument. */
+    /* Native gradients are rounded to the dtype of their argument; those of results that the call asked for in float32 are float32. */
     const cJSON *precision = cJSON_GetObjectItem(json, "precision");
     bool native = cJSON_IsString(precision) && !strcmp(precision->valuestring, "native");
+    for (size_t i = 0; i < out->output_count; i++)
+        if (out->outputs[i].present && !out->outputs[i].is_float64 &&
+            !dtype_is_integral(out->outputs[i].tensor.dtype))
+            native = true;
     struct dtype_list dtypes = { 0 };
     (void)value_each_tensor(&out->c.args, note_dtype, &dtypes);
     (void)value_each_tensor(&out->c.kwargs, note_dtype, &dtypes);
@@ -280,4 +284,17 @@ bool golden_next(struct golden_file *file, struct golden *out, struct arena *are
     translate(out, json, arena);
     cJSON_Delete(json);
     return true;
+}
+
+void golden_list(struct value *out, struct golden_tensor *tensors, size_t count,
+                 struct arena *arena)
+{
+    *out = (struct value){ .kind = VALUE_LIST };
+    out->list.count = count;
+    out->list.items = arena_allocate_zeroed(arena, count, sizeof *out->list.items);
+    for (size_t i = 0; i < count; i++)
+        if (tensors[i].present) {
+            out->list.items[i].kind = VALUE_TENSOR;
+            out->list.items[i].tensor.tensor = &tensors[i].tensor;
+        }
 }

@@ -12,6 +12,8 @@ enum { GOLDEN_MOST = 256 };
 struct golden_tensor {
     bool present;
     bool is_float64; /* computed in float64; otherwise in the dtype of the call */
+    bool
+        open; /* of arguments with infinities or NaN: only what is finite on both sides is compared */
     enum dtype dtype;
     struct tensor tensor;
 };
@@ -34,6 +36,10 @@ struct golden_file;
 /* Open a folder with index.jsonl and tensors.bin; NULL on failure. */
 struct golden_file *golden_open(const char *folder);
 void golden_close(struct golden_file *file);
+
+/* What PyTorch returned, outputs or gradients, as a list of tensors and NONE. */
+void golden_list(struct value *out, struct golden_tensor *tensors, size_t count,
+                 struct arena *arena);
 
 /* The next record, or false at the end. It lives in `arena`. */
 bool golden_next(struct golden_file *file, struct golden *out, struct arena *arena);

@@ -56,12 +56,37 @@ static void judge(struct findings *f, double hi, double lo, double bound, const 
     arb_clear(rest);
 }
 
+/* The sums of several lines with b, in two pieces: of a, doubled and negated from one to the next. */
+static void judge_group(struct findings *f, const struct dot *dot, const double *a, const double *b,
+                        double scale, const arb_t exact)
+{
+    static double lines[DOT_GROUP][LONGEST];
+    double hi[DOT_GROUP] = { 0 }, lo[DOT_GROUP] = { 0 }, sigma[DOT_GROUP], factor = 1;
+    size_t k = dot->k, first = k / 3;
+    bool sums;
+    arb_t product;
+    for (size_t i = 0; i < DOT_GROUP; i++, factor *= -2) {
+        for (size_t l = 0; l < k; l++) lines[i][l] = factor * a[l];
+        sigma[i] = dot->start * scale * fabs(factor);
+    }
+    dot_extract_group(hi, lo, lines[0], LONGEST, b, first, sigma);
+    dot_extract_group(hi, lo, lines[0] + first, LONGEST, b + first, k - first, sigma);
+    arb_init(product);
+    arb_set(product, exact);
+    for (size_t i = 0; i < DOT_GROUP; i++) {
+        double bound = dot_extraction_bound(&sums, dot, sigma[i] / dot->start);
+        if (sums) judge(f, hi[i], lo[i], bound, product); /* all of a is 0: out of range */
+        arb_mul_si(product, product, -2, PRECISION);
+    }
+    arb_clear(product);
+}
+
 START_TEST(pairs_lie_within_their_bounds)
 {
     static const size_t lengths[] = { 1, 2, 15, 16, 17, 31, 100, 257, LONGEST };
     static double a[LONGEST], b[LONGEST];
     struct numbers numbers = { .state = 17 };
-    struct findings plain = { 0 }, deep = { 0 };
+    struct findings plain = { 0 }, deep = { 0 }, group = { 0 };
     arb_t exact, x, y;
     arb_init(exact);
     arb_init(x);
@@ -81,13 +106,16 @@ START_TEST(pairs_lie_within_their_bounds)
                 }
                 bound = dot_extracted(&hi, &lo, &dot, a, b, scale);
                 judge(&plain, hi, lo, bound, exact);
+                judge_group(&group, &dot, a, b, scale, exact);
                 double deeper = dot_extracted_deeply(&hi, &lo, &dot, a, b, scale);
                 judge(&deep, hi, lo, deeper, exact);
                 ck_assert_double_le(deeper, bound);
             }
-    printf("pairs: %zu, wrong %zu; deep: %zu, wrong %zu\n", plain.elements, plain.wrong,
-           deep.elements, deep.wrong);
+    printf("pairs: %zu, wrong %zu; in groups: %zu, wrong %zu; deep: %zu, wrong %zu\n",
+           plain.elements, plain.wrong, group.elements, group.wrong, deep.elements, deep.wrong);
     ck_assert_uint_eq(plain.wrong, 0);
+    ck_assert_uint_eq(group.wrong, 0);
+    ck_assert_uint_gt(group.nonzero, 0);
     ck_assert_uint_eq(deep.wrong, 0);
     ck_assert_uint_gt(plain.nonzero, 0);
     arb_clear(exact);

@@ -18,6 +18,7 @@
 #include "bench/call/op.h"
 #include "bench/evaluation.h"
 #include "bench/samples.h"
+#include "bench/wide_call.h"
 #include "support/suite.h"
 
 static const char *filter;
@@ -61,22 +62,6 @@ static bool is_convention(const struct api_case *c)
 }
 
 /* ---- the call in float64 -------------------------------------------------------------------------- */
-
-static bool widen(struct value *value, void *context)
-{
-    struct arena *arena = context;
-    const struct tensor *old = value->tensor.tensor;
-    if (!old || (!dtype_is_float(old->dtype) && !dtype_is_complex(old->dtype))) return true;
-    enum dtype dtype = dtype_is_complex(old->dtype) ? DT_C128 : DT_F64;
-    struct tensor dense, *wide = arena_allocate_zeroed(arena, 1, sizeof *wide);
-    if (tensor_densify(&dense, arena, old).code ||
-        tensor_create(wide, arena, dtype, old->rank, old->shape).code)
-        return false;
-    size_t n = tensor_elements(&dense);
-    dtype_to_double(wide->data, dense.data, dense.dtype, n);
-    value->tensor.tensor = wide; /* the record keeps the old dtype; the call reads the tensor */
-    return true;
-}
 
 /* L at the present inputs, as hi + lo; false when it is not a number or not sharp. */
 static bool evaluate(double *hi, double *lo, const struct api_case *c,
@@ -194,9 +179,7 @@ static void check_sample(void *context, struct sample *sample, struct arena *are
     struct value cotangents;
     struct numbers numbers = { 5 };
 
-    (void)value_each_tensor(&sample->c.args, widen, arena);
-    (void)value_each_tensor(&sample->c.kwargs, widen, arena);
-    sample->c.outputs.list.count = 0; /* recorded dtypes no longer hold */
+    (void)widen_call(&sample->c, arena);
     if (bench_open(&bench, &sample->c, arena, BENCH_REFERENCE).code) return;
     const struct call *call = bench_call(bench);
     if (call->op->flags & (OP_NO_GRADIENT | OP_RANDOM)) return;

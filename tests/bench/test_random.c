@@ -462,6 +462,12 @@ static const struct edge {
     { "Torch.multinomial(f32(2)[1 1], 400, True)", 0, -1, false },
     { "Torch.multinomial(f32(2)[1 0], 400, True)", 0, 0, true },
     { "Torch.multinomial(f32(2)[1 0], 400, True)", 0, 1, false },
+    /* A law that is one number. */
+    { "Tensor.uniform_(f64(400)[0..0], -1, -1)", -1, -1, true },
+    { "Tensor.uniform_(f64(400)[0..0], -1, -1)", -1, -2, false },
+    { "Tensor.normal_(f64(400)[0..0], 3, 0)", 3, 3, true },
+    { "Tensor.cauchy_(f32(400)[0..0], 2, 0)", 2, 2, true },
+    { "Tensor.cauchy_(f32(400)[0..0], 2, 0)", 2, 3, false },
     { "Functional.dropout(f32(400)[2..2], 0.5)", 0, 4, true },
     { "Functional.dropout(f32(400)[2..2], 0.5)", 4, 4, false },
     { "Functional.dropout(f32(400)[2..2], 0.5)", 0, 2, false },

@@ -245,6 +245,48 @@ START_TEST(lines_are_as_if_alone)
 }
 END_TEST
 
+/* Lines of factors that are one line, or lie side by side, have the products and squares that each has alone. */
+START_TEST(factors_that_lie_side_by_side)
+{
+    static double x[MOST_TERMS * WIDTH], y[MOST_TERMS * WIDTH], term[MOST_TERMS * WIDTH];
+    for (size_t i = 0; i < MOST_TERMS * WIDTH; i++) {
+        x[i] = any_term(1, i);
+        y[i] = any_term(2, i);
+    }
+    for (int kind = 0; kind < 4; kind++) {
+        bool one = kind & 1, adjacent = kind & 2;
+        double squares_x[WIDTH], squares_y[WIDTH];
+        struct sum_spread_factors f = { .n = MOST_TERMS,
+                                        .step_x = 1,
+                                        .step_y = adjacent ? WIDTH : 1 };
+        for (size_t w = 0; w < WIDTH; w++) {
+            f.x[w] = x + (one ? 0 : w * MOST_TERMS);
+            f.y[w] = y + (adjacent ? w : w * MOST_TERMS);
+        }
+        sum_spread_multiply(term, squares_x, squares_y, &f);
+        for (size_t w = 0; w < WIDTH; w++) {
+            double of_x = 0, of_y = 0;
+            for (size_t k = 0; k < f.n; k++) {
+                double u = f.x[w][k * f.step_x], v = f.y[w][k * f.step_y];
+                of_x += u * u;
+                of_y += v * v;
+                ck_assert_double_eq(term[k * WIDTH + w], u * v);
+            }
+            ck_assert_double_eq(squares_x[w], of_x);
+            ck_assert_double_eq(squares_y[w], of_y);
+        }
+    }
+}
+END_TEST
+
+/* A term that is no number is no value that comes again. */
+START_TEST(terms_that_are_no_numbers)
+{
+    double term[4] = { 1, NAN, 1, NAN };
+    ck_assert(!(sum_spread_of_inexact(term, 4, false, true) < 0));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sum_spread");
@@ -254,6 +296,8 @@ int main(void)
     tcase_add_test(tcase, lanes_of_one_sign);
     tcase_add_test(tcase, turns_of_one_sign);
     tcase_add_test(tcase, lines_are_as_if_alone);
+    tcase_add_test(tcase, factors_that_lie_side_by_side);
+    tcase_add_test(tcase, terms_that_are_no_numbers);
     tcase_add_test(tcase, repeated_terms_are_imitated);
     tcase_add_test(tcase, inexact_terms_repeat_other_roundings);
     tcase_add_test(tcase, exact_sums);

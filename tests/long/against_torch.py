@@ -22,7 +22,7 @@ import sys
 import warnings
 
 import torch
-from call_sources import ABSENT, DTYPES, FLOATS, INTS, Call, clean, map_tensors, plain, sources, tensors
+from call_sources import ABSENT, DTYPES, FLOATS, INTS, MOST_ELEMENTS, Call, clean, map_tensors, plain, sources, tensors
 from torch_answers import Answers, is_inexact, join
 
 MOST_BYTES = 4 << 30  # of a process that draws the calls of one name: sizes are among what is drawn
@@ -270,7 +270,10 @@ CHANGES = [change_all_dtypes, change_one_dtype, change_one_dtype, to_number, cha
 KINDS_OF_TORCH = ("Functional", "Tensor", "Torch", "Aten", "VF")
 # What is tried of every name, in this order, before chance decides: each kind of data in float32, then each dtype.
 LEADS = KINDS + [torch.complex64, torch.complex128] + INTS + [torch.float16, torch.bfloat16]
+CONVERSIONS = {"copy", "to", "_to_copy", "type", "type_as", "int", "long", "short", "char", "byte", "fill", "masked_fill", "masked_scatter",
+               "index_put", "index_fill", "index_copy", "scatter", "slice_scatter", "select_scatter", "diagonal_scatter"}
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal", "greater", "greater_equal"}
+CASTS = {"byte", "char", "int", "long", "short", "to", "_to_copy", "type", "type_as"}  # to integers
 OF_KEYWORDS = [to_keywords, to_positional, drop_option, add_option]  # operators have none
 
 
@@ -296,37 +299,115 @@ def is_other(values, others):
                                              for a, b in zip(values, others))
 
 
+def options_of(call):
+    """What is no tensor among the positional arguments."""
+    return [a for a in call.args if not isinstance(a, (torch.Tensor, list))] + [
+        a for a in call.args if isinstance(a, list) and not list(tensors(a))]
+
+
+def has_other_types(call):
+    """Is there a number where a flag is declared, or a list for a number? Python takes them without a look."""
+    declared = {}
+    try:
+        declared = {n: str(p.annotation) for n, p in inspect.signature(function_of(call.api)).parameters.items()}
+    except (ValueError, TypeError, AttributeError):
+        pass
+    if call.api.startswith("Aten."):
+        for schema in torch._C._jit_get_schemas_for_operator("aten::" + call.api[5:]):
+            declared.update((a.name, str(a.type)) for a in schema.arguments)
+    names = list(declared)
+    given = list(zip(names, call.args)) + list(call.kwargs.items())
+    return any((type(v) in (int, float) and "bool" in declared.get(n, "")) or
+               (type(v) in (list, tuple) and "float" in declared.get(n, "") and "ist" not in declared[n]) for n, v in given)
+
+
 def is_ill_posed(call, source):
     """PyTorch runs it, but nobody else could know what it should return. `source`: the call that was changed."""
+    if has_other_types(call):
+        return True
     arguments, base, args = named(call), call.api.split(".", 1)[1], call.args
-    if call.api.startswith("Aten."):
-        if not inexact(call):  # numbers alone are not dispatched
+    for name, most in (("interpolation_mode", 2), ("padding_mode", 2)):  # enumerations, unchecked
+        if type(arguments.get(name)) is int and not 0 <= arguments[name] <= most:
             return True
-        for name, most in (("reduction", 2), ("interpolation_mode", 2), ("padding_mode", 2)):  # enumerations, unchecked
-            if type(arguments.get(name)) is int and not 0 <= arguments[name] <= most:
-                return True
-        if base in ("std", "var", "std_mean", "var_mean") and len(args) == 2 and type(args[1]) is int:  # a flag or a dimension?
+    if call.api.startswith("Aten."):
+        if not inexact(call) or {"a", "b"} & set(call.kwargs):  # numbers alone, also of tensors, are not dispatched
+            return True
+        if type(arguments.get("reduction")) is int and not 0 <= arguments["reduction"] <= 2:
+            return True
+        flag = args[1:2] if len(args) == 2 else [call.kwargs["dim"]] if "dim" in call.kwargs else []
+        if base in ("std", "var", "std_mean", "var_mean") and flag and type(flag[0]) in (bool, int, type(None)):  # or a dimension?
             return True
         if base.startswith("bitwise_") and any(type(a) is bool for a in args):  # becomes an int
             return True
+        if base == "to" and any(type(a) is float for a in args):  # a number for a dtype becomes a tensor of it
+            return True
+        if base in ("smooth_l1_loss_backward", "huber_loss_backward") and arguments.get("beta", arguments.get("delta", 1)) < 0:
+            return True  # the forward call refuses it
+    if base == "affine_grid_generator" and not args[0].is_floating_point():  # Functional.affine_grid refuses it
+        return True
+    if base in ("_cdist_backward", "_pdist_backward") and arguments.get("p") != named(source).get("p"):  # other distances
+        return True
+    if base.startswith("upsample") and base.endswith("_backward") and args[1:] != source.args[1:]:  # sizes and scales of one call
+        return True
+    if base == "native_group_norm" and args[0].shape[:1] != (arguments.get("N"),):  # sizes that are not looked at
+        return True
     if "_backward" in base:  # what the forward call saved belongs to the rest, and integers have no gradient
         inside, outside = list(tensors(args)), list(tensors(source.args))
         dtypes = {t.dtype for t in inside if is_inexact(t)}
-        return inexact(call) != inexact(source) or len(dtypes) > 1 or is_other(inside[1:], outside[1:]) or (
+        named_dtypes = {a for a in args if isinstance(a, torch.dtype)} - {a for a in source.args if isinstance(a, torch.dtype)}
+        return named_dtypes or inexact(call) != inexact(source) or len(dtypes) > 1 or is_other(inside[1:], outside[1:]) or (
             inside[:1] and inside[0].shape != outside[0].shape)
-    if base == "_fft_c2r" and len(args) == 4 and args[1]:  # reads beyond a spectrum that is too short
-        return args[0].shape[args[1][-1]] != args[3] // 2 + 1
+    if base == "_fft_c2r" and arguments.get("dim"):  # reads beyond a spectrum that is too short
+        return args[0].shape[arguments["dim"][-1]] != arguments["last_dim_size"] // 2 + 1
     if base in ("lu_unpack", "lu_solve") and len(args) > 1:  # pivots of another matrix
         lu, pivots = (args[0], args[1]) if base == "lu_unpack" else (args[1], args[2]) if len(args) > 2 else (None, None)
         return lu is None or lu.dim() < 2 or pivots.shape[-1:] != (min(lu.shape[-2:]),)
-    if base == "histogram" and len(args) > 1 and isinstance(args[1], torch.Tensor):  # edges out of order
-        return bool((args[1].diff() < 0).any())
+    if base in ("as_strided_scatter", "_reshape_alias"):  # a view that holds an element twice, or memory behind the tensor
+        size, stride, offset = [arguments.get(n) for n in ("size", "stride", "storage_offset")]
+        return not is_view_of(args[0], size, stride, offset or 0)
+    if base == "histogram" and isinstance(arguments.get("bins"), torch.Tensor):  # edges out of order
+        return bool((arguments["bins"].diff() < 0).any())
+    if base in ("__getitem__", "__setitem__") and len(args) > 1 and type(args[1]) is list:  # a dump has tuples as lists
+        return True
+    if base in CASTS and any(bool((t.abs() >= 2.0 ** 31).any()) for t in tensors(args) if is_inexact(t)):  # undefined in C++
+        return True
     if base in ("sym_size", "sym_stride") and len(args) > 1:  # dimensions that are not looked at
-        return not -args[0].dim() <= args[1] < args[0].dim()
+        return not 0 <= args[1] < args[0].dim()
+    if base == "norm" and not args[0].numel():  # of a negative order, whose identity is no number; linalg refuses it
+        order = arguments.get("p", 2)
+        return type(order) in (int, float) and order < 0
     if "shift" in base:  # undefined in C++
         return any(int(n.min() if isinstance(n, torch.Tensor) else n) < 0 or int(n.max() if isinstance(n, torch.Tensor) else n) > 7
                    for n in args[1:] + list(call.kwargs.values()) if not isinstance(n, torch.Tensor) or n.numel())
     return False
+
+
+def is_view_of(t, size, stride, offset):
+    """Does each element of the view lie in the tensor, at a place of its own?"""
+    if not all(isinstance(v, (list, tuple)) and all(type(i) is int and i >= 0 for i in v) for v in (size, stride)):
+        return False
+    places = [offset]
+    for extent, step in zip(size, stride):
+        if extent * len(places) > MOST_ELEMENTS:
+            return False
+        places = [p + i * step for p in places for i in range(extent)]
+    return len(set(places)) == len(places) and all(0 <= p < t.numel() for p in places)
+
+
+def has_no_result(call, outputs):
+    """PyTorch returned something, but part of it is left over from a factorization that failed, or memory that nobody wrote."""
+    base = call.api.split(".", 1)[1]
+    if base.endswith("_ex") and int(outputs[-1].max() if outputs[-1].numel() else 0):  # info
+        return True
+    if base in ("resize_", "resize_as_") and outputs[0].numel() > call.args[0].numel():
+        return True
+    floats = [t for t in list(tensors(call.args)) + list(tensors(call.kwargs)) if is_inexact(t) and t.numel()]
+    if base.rstrip("_") in CONVERSIONS:  # floats that the integer does not hold
+        return any(isinstance(o, torch.Tensor) and o.dtype in INTS[:-1] and not bool((torch.view_as_real(t) if t.is_complex() else t)
+                   .double().abs().le(torch.iinfo(o.dtype).max).all()) for o in outputs for t in floats)
+    if "max_pool" in base and not any(bool(t.isinf().any()) for t in floats):  # a window without an element
+        return any(isinstance(o, torch.Tensor) and o.is_floating_point() and bool(o.isinf().any()) for o in outputs)
+    return any(isinstance(o, torch.Tensor) and o.dtype == torch.bool and bool((o.view(torch.uint8) > 1).any()) for o in outputs)
 
 
 # ---- one call in PyTorch ------------------------------------------------------------------------------
@@ -384,6 +465,12 @@ class Book(Goldens):
                      getattr(o, "dtype", None)) for o in outputs]
         return None
 
+    def differs(self, call, native):
+        """Does it return other integers when it is called again?"""
+        again = self.native(call)
+        return any(isinstance(a, torch.Tensor) and not is_inexact(a) and not torch.equal(a, b)
+                   for (a, _), (b, _) in zip(native, again))
+
     def add_call(self, call, is_random):
         """True when PyTorch runs it."""
         native = self.native(call)
@@ -420,15 +507,18 @@ class Book(Goldens):
         if any(isinstance(o, torch.Tensor) and (o.layout != torch.strided or o.dtype not in DTYPES)
                for o in outputs):
             return None
+        if has_no_result(call, outputs):
+            return None
         if any(o is NotImplemented for o in outputs) or all(o is None for o in outputs):  # left to the other operand; nothing
             return None
         refused = isinstance(native, str)
+        draws = not refused and native is not None and self.differs(call, native)
         if refused:
             record["native_refused"] = native
         record["output"] = []
         for i, o in enumerate(outputs):
             itself, dtype = native[i] if isinstance(native, list) and i < len(native) else (None, None)
-            if isinstance(o, torch.Tensor) and isinstance(itself, torch.Tensor) and o.shape == itself.shape and (
+            if isinstance(o, torch.Tensor) and isinstance(itself, torch.Tensor) and o.shape == itself.shape and not draws and (
                     not is_inexact(o) or call.api.split(".", 1)[1].rstrip("_") in COMPARISONS):
                 o = itself  # comparisons are exact in the dtype of the call
             one = self.describe_output(o, None, i) if isinstance(o, torch.Tensor) or plain(o) else None

@@ -2,8 +2,10 @@
 
     python3 pytorch_verdicts.py FOLDER KNOWN
 
-FOLDER has native/ and float64/, each with dump.json and out/. KNOWN says which calls are accused with reason: lines of
-`API PRECISION REASON`, API a pattern of the shell, PRECISION float32, float64 or both. Calls with 16-bit tensors are counted by
+FOLDER has native/ and float64/, each with dump.json and out/. KNOWN says which results are accused with reason: lines of
+`API PRECISION[:PLACE][,CASE] REASON`. API and PLACE (backward.output.1, say) are patterns of the shell, PRECISION is that of the
+accused result, float32 (and what is no float64), float64 or both, or half in a call with 16-bit tensors, and CASE one of CASES, what the call has to have. A call is known
+when every result of it that is accused is. Calls with 16-bit tensors are counted by
 themselves, because some of PyTorch's kernels round between their steps, and so are calls of several floating dtypes, where they
 round what is short first, and calls with an infinity, a NaN or a number next to the largest, where frameworks have conventions
 of their own. Exits 1 when a call of the others is accused that is not known.
@@ -12,6 +14,7 @@ import collections
 import csv
 import fnmatch
 import json
+import math
 import pathlib
 import sys
 
@@ -39,6 +42,10 @@ def dtypes(value):
             yield from dtypes(item)
 
 
+def has_halves(call):
+    return any(d in ("torch.float16", "torch.bfloat16") for d in dtypes(call))
+
+
 def is_extreme(value):
     """Is there a tensor that holds an infinity, a NaN or what overflows when it is squared? Ends are those of real tensors."""
     if isinstance(value, dict) and value.get("type") == "torch.Tensor":
@@ -54,20 +61,60 @@ def verdict_of(forward, backward):
     return next((v for v in ("error", "warning", "pass") if v in states), "SKIP")
 
 
+def tensors(value):
+    """The records of the tensors of an argument."""
+    if isinstance(value, dict) and value.get("type") == "torch.Tensor":
+        yield value
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from tensors(item)
+
+
+def inputs(call):
+    return list(tensors([call["input_args"], call["input_kwargs"]]))
+
+
+CASES = {
+    "empty": lambda call: any(0 in t["shape"] for t in inputs(call)),
+    "complex": lambda call: any("complex" in t["dtype"] for t in inputs(call)),
+    "integers": lambda call: any("int" in t["dtype"] or "bool" in t["dtype"] for t in inputs(call)),
+    "broadcast": lambda call: len({tuple(t["shape"]) for t in inputs(call)}) > 1,
+    "batch": lambda call: len(inputs(call)[0]["shape"]) > 2,
+    "small": lambda call: all(abs(e) < 0.6 for t in inputs(call) for e in (t["Max"], t["Min"]) if e is not None),
+    "endless": lambda call: any(e is not None and not math.isfinite(e) for t in inputs(call) for e in (t["Max"], t["Min"])),
+    "positional": lambda call: len(call["input_args"]) > 1,
+    "strided": lambda call: any(t.get("strided") for t in inputs(call)),
+}
+
+
 def read_known(path):
-    """Pairs of a pattern and the precisions it is for."""
-    lines = [line.split(None, 2) for line in pathlib.Path(path).read_text().splitlines() if line and not line.startswith("#")]
-    return [(pattern, ("float32", "float64") if precision == "both" else (precision,)) for pattern, precision, _ in lines]
+    """(API, precision, place, case) of each line."""
+    known = []
+    for line in pathlib.Path(path).read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        api, of, _ = line.split(None, 2)
+        of, _, case = of.partition(",")
+        precision, _, place = of.partition(":")
+        known.append((api, precision, place or "*", case))
+    return known
 
 
-def is_known(known, api, precision):
-    return any(precision in precisions and fnmatch.fnmatchcase(api, pattern) for pattern, precisions in known)
+def is_known(known, api, call, accused):
+    """`accused`: pairs of the place and the dtype of each result that is."""
+    def explains(entry, place, dtype):
+        pattern, precision, places, case = entry
+        of = "float64" if dtype in ("torch.float64", "torch.complex128") else "float32"
+        applies = has_halves(call) if precision == "half" else precision in (of, "both")
+        return (applies and fnmatch.fnmatchcase(api, pattern) and fnmatch.fnmatchcase(place, places) and
+                (not case or CASES[case](call)))
+    return bool(accused) and all(any(explains(entry, *row) for entry in known) for row in accused)
 
 
 def column_of(call, precision):
     """Which column of the table a call belongs to."""
     of = {d for d in dtypes(call) if "float" in d or "complex" in d}
-    if of & {"torch.float16", "torch.bfloat16"}:
+    if has_halves(call):
         return "16 bits"
     if is_extreme(call):
         return "extreme"
@@ -78,16 +125,17 @@ def column_of(call, precision):
 def judge(folder, precision, known, table, kinds):
     """Count the calls of a run, by group and by kind of data; how many are accused that are not known."""
     data = json.loads((folder / "dump.json").read_text())["data"]
-    messages = {}
+    messages, accusations = {}, {}
     for row in rows(folder, "details"):
         if row[-2] == "error":
-            messages.setdefault(row[0].split(".forward.")[0].split(".backward.")[0], []).append(
-                f"{'.'.join(row[0].split('.')[-3:])} {row[2]} {row[3]}: " + " ".join(row[-1].split()))
+            name, place = row[0].split(".forward.")[0].split(".backward.")[0], ".".join(row[0].split(".")[-3:])
+            messages.setdefault(name, []).append(f"{place} {row[2]} {row[3]}: " + " ".join(row[-1].split()))
+            accusations.setdefault(name, []).append((place, row[2]))
     accused = 0
     for name, forward, backward, *_ in rows(folder, "result"):
         call, api = data[name + ".forward"], name.rsplit(".", 1)[0]
         column, verdict = column_of(call, precision), verdict_of(forward, backward)
-        if verdict == "error" and is_known(known, api, precision):
+        if verdict == "error" and is_known(known, api, call, accusations.get(name, [])):
             verdict = "known"
         table[api.split(".")[0], column][verdict] += 1
         if column == precision:

@@ -725,7 +725,7 @@ class LiveView(unittest.TestCase):
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         place = f"127.0.0.1:{free_port()}"
-        with Server("--http", place) as server, contextlib.ExitStack() as idle:
+        with Server("--http", place, "--nice") as server, contextlib.ExitStack() as idle:
             server.wait_until_said("live view on")  # clients may connect before
             for number in range(min(1000, allowed - 100)):
                 connection = idle.enter_context(socket.create_connection(tuple(place.split(":")), timeout=20))

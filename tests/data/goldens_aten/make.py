@@ -331,4 +331,9 @@ call("native_dropout", g.normal(400), 0.3, True)
 call("native_dropout", g.normal(40), 0.3, False)
 call("native_dropout_backward", g.normal(40), g.uniform(40) < 0.7, 1 / 0.7)
 
+# ---- distances that are given, and are not those of the points ---------------------------------------------------------
+for p in (1.0, 1.5, 2.0, 3.0):
+    m = g.normal(5, 3)
+    call("_pdist_backward", g.normal(10), m, p, aten._pdist_forward(m.double(), p) + 0.25)
+
 g.save()

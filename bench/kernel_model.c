@@ -25,7 +25,7 @@ static struct status attach(struct reference *r, struct bench *bench,
         return status_ok();
     }
     r->kernel_draws = shared_error_count(&models[0]->tape, nodes[0], arena);
-    r->kernel_common = errors_in_common(&models[0]->tape, nodes[0], arena);
+    r->kernel_common = errors_in_common(&models[1]->tape, nodes[1], arena);
     r->kernel_inputs = equal_inputs(&models[0]->tape, nodes[0], arena);
     return model_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, r->kernel_bound, taken[1],
                         arena);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/primitives/binary.h"
+#include "bench/primitives/unary_functions.h"
 
 /* Is some element off by more than one rounding, which is at most sqrt 3 times what is expected of it? Numbers are rounded once; where their
  * bound is wider, it is that of a quotient by them. */
@@ -86,34 +87,58 @@ static bool is_plain(const struct node *node)
         "a cast to real",
         "a stated gradient",
     };
-    if (node_is_sum_or_product(node)) return true;
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
         if (!strcmp(node->primitive->name, plain[k])) return true;
     return false;
 }
 
-/* A number by itself, which float holds. */
-static bool is_held(const struct node *scalar)
+/* Is the step a product by itself, or does it round nothing? */
+static bool is_square(const struct node *node)
 {
-    double x = scalar->value[0];
-    return (double)(float)x == x;
+    const struct unary_function *f = node->parameters;
+    return !strcmp(node->primitive->name, "a function") &&
+           (!strcmp(f->name, "square") || !strcmp(f->name, "abs"));
+}
+
+/* Are the errors of x so large that those of a number by which it is multiplied do not matter? These are less than a quarter of them. */
+static bool hides_a_rounding(struct tape *tape, struct node *x)
+{
+    double errors = 0, values = 0;
+    const double *value = node_values(tape, x);
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) {
+        double e = node_error(x, i);
+        errors += e * e;
+        values += value[i] * value[i];
+    }
+    return errors > 16 * tape->unit * tape->unit * values;
 }
 
 /* What a step may have in common: nothing, a function's errors, or more than that. */
 enum common { COMMON_NOTHING, COMMON_FUNCTION, COMMON_MORE };
 
+/* x times or over a number, or plus one. A quotient may be a product by 1 / c, rounded. */
+static enum common common_of_scaled(struct tape *tape, struct node *x, struct node *number,
+                                    char operation)
+{
+    double c = node_values(tape, number)[0];
+    bool held = operation == '/' ? fraction_of(c) == 0 : (double)(float)c == c;
+    if (held) return COMMON_NOTHING;
+    bool scaled = operation == '*' || operation == '/';
+    return scaled && hides_a_rounding(tape, x) ? COMMON_NOTHING : COMMON_MORE;
+}
+
 static enum common common_of(struct tape *tape, struct node *node)
 {
-    if (!node_is_real(node) || !node->n) return COMMON_NOTHING;
+    if (!node_is_real(node) || !node->n || node_is_number(node)) return COMMON_NOTHING;
     if (node->imaginary) return COMMON_MORE;
-    if (!node->primitive) {
-        bool differ = node->n == 1 && node->value ? is_held(node) : numbers_differ(tape, node);
-        return differ ? COMMON_NOTHING : COMMON_MORE;
-    }
-    if (is_plain(node)) return COMMON_NOTHING;
-    for (int i = 0; i < node->input_count;
-         i++) /* x / 3, say, which may be x times a rounded 1 / 3 */
-        if (node->inputs[i]->n == 1) return COMMON_MORE;
+    if (!node->primitive)
+        return node->n == 1 || numbers_differ(tape, node) ? COMMON_NOTHING : COMMON_MORE;
+    if (is_plain(node) || is_square(node)) return COMMON_NOTHING;
+    char operation = node_operation(node);
+    for (int k = 0; operation && k < 2; k++)
+        if (node_is_number(node->inputs[k]))
+            return common_of_scaled(tape, node->inputs[1 - k], node->inputs[k], operation);
+    if (operation && operation != '/') return COMMON_NOTHING;
     return strncmp(node->primitive->name, "a function", 10) ? COMMON_MORE : COMMON_FUNCTION;
 }
 

@@ -35,12 +35,28 @@ static double errors_that_count(const struct model_findings *findings)
     return n < STATISTICS_NEED ? n : fmax(fmin(n, (double)findings->draws), STATISTICS_NEED);
 }
 
-/* The rms of many errors has its limit; fewer have as much more as chance gives them. */
+/* Roundings of sums and products alone. */
+static bool are_plain(const struct model_findings *findings)
+{
+    return findings->common > 0 && findings->common < 1;
+}
+
+/* The rms of many errors has its limit; fewer have as much more as chance gives them. Nothing but roundings are as many errors of the expected
+ * size, or ties, each of which is off by sqrt 3 times that. */
 static double limit_of_rms(const struct row *row, const struct model_findings *findings)
 {
     enum { MANY = 80 };
+    static const double usual = 2, ties = 1.75;
     double n = errors_that_count(findings), limit = row_limit(row, LIMIT_MODEL_RMS);
+    if (n > 0 && are_plain(findings)) return limit / usual * fmax(ties, rms_by_chance(n));
     return n > 0 && n < MANY ? limit * rms_by_chance(n) / rms_by_chance(MANY) : limit;
+}
+
+/* Errors whose mean is asked for: not fewer than a step of the kernel leaves, which may be one. */
+static double errors_with_a_mean(const struct model_findings *findings)
+{
+    double n = findings->statistics.independent;
+    return n < STATISTICS_NEED ? fmin(n, (double)findings->draws) : errors_that_count(findings);
 }
 
 /* The mean of many errors has its limit, 1.5, say: two constants that are rounded. That of n may be what the errors have in common,
@@ -48,7 +64,7 @@ static double limit_of_rms(const struct row *row, const struct model_findings *f
 static double limit_of_bias(const struct row *row, const struct model_findings *findings)
 {
     static const double usual = 1.5;
-    double n = errors_that_count(findings), chance = sqrt(2 * CHANCE / n);
+    double n = errors_with_a_mean(findings), chance = sqrt(2 * CHANCE / n);
     double most = findings->common > 0 ? findings->common + chance : fmax(usual, 1 + chance);
     return row_limit(row, LIMIT_MODEL_BIAS) * most / usual;
 }
@@ -193,9 +209,8 @@ static bool statistics_hold(struct row *row, const struct model_findings *findin
     const struct error_summary *statistics = &findings->statistics;
     bool holds = true;
     if (statistics->elements) {
-        double n = statistics->independent;
         holds &= statistic_holds(row, "model_rms", statistics->rms, limit_of_rms(row, findings));
-        if (n >= STATISTICS_NEED)
+        if (errors_with_a_mean(findings) > 1)
             holds &=
                 statistic_holds(row, "model_bias", statistics->bias, limit_of_bias(row, findings));
         holds &= scale_holds(row, statistics);
@@ -210,12 +225,12 @@ static bool statistics_hold(struct row *row, const struct model_findings *findin
 static bool is_explained(const struct row *row, const struct model_findings *findings)
 {
     const struct error_summary *statistics = &findings->statistics;
-    double n = statistics->independent;
     if (findings->unequal.units > row_limit(row, LIMIT_MODEL_EQUAL)) return false;
     return findings->beyond == 0 && findings->largest <= limit_of_largest(row, findings) &&
            findings->lines.quotient <= row_limit(row, LIMIT_MODEL_LINE) &&
            statistics->rms <= limit_of_rms(row, findings) &&
-           (n < STATISTICS_NEED || statistics->bias <= limit_of_bias(row, findings));
+           (statistics->independent < STATISTICS_NEED ||
+            statistics->bias <= limit_of_bias(row, findings));
 }
 
 /* Is every element within `STAGED_UNITS` units of the dtype at its value or at the tensor's rms, whichever is

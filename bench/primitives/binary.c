@@ -693,10 +693,9 @@ struct node *node_binary(struct tape *tape, const struct binary_function *f, str
     return node_as_steps(tape, node, steps, f->name);
 }
 
-bool node_is_sum_or_product(const struct node *node)
+char node_operation(const struct node *node)
 {
-    char operation = node->primitive == &binary_primitive ? operation_of(node->parameters) : 0;
-    return operation == '+' || operation == '-' || operation == '*';
+    return node->primitive == &binary_primitive ? operation_of(node->parameters) : 0;
 }
 
 struct node *node_apply2(struct tape *tape, const char *name, struct node *a, struct node *b)

@@ -70,11 +70,12 @@ static double rms_by_chance(double n)
 static double limit_of_rms(double n) { return 2 * rms_by_chance(n) / rms_by_chance(80); }
 static double limit_of_bias(double n) { return fmax(1.5, 1 + sqrt(2 * log(1e8) / n)); }
 
-/* Fewer than 80: the limit of the rms grows as chance does, and that of the mean; below 16 the mean is not asked for. */
+/* Fewer than 80: the limit of the rms grows as chance does, and that of the mean, which is asked of two and more. */
 START_TEST(limits_of_few_elements)
 {
     for (size_t n = 1; n <= 40; n++) {
-        double most = n < 16 ? limit_of_rms((double)n) : limit_of_bias((double)n);
+        double most = limit_of_rms((double)n);
+        if (n > 1) most = fmin(most, limit_of_bias((double)n));
         most = fmin(most, sqrt(4.25 * 4.25 + 2 * log((double)n))); /* no element is further off */
         ck_assert_int_eq(judge_errors(n, most - 0.01, most - 0.01, false, n).verdict, VERDICT_PASS);
         ck_assert_int_eq(judge_errors(n, most + 0.01, most + 0.01, false, n).verdict,
@@ -86,7 +87,7 @@ END_TEST
 /* Equal references have equal errors: a thousand of ten kinds are ten errors. From 65 kinds on, all count. */
 START_TEST(equal_references_count_once)
 {
-    double most = limit_of_rms(10);
+    double most = limit_of_bias(10);
     ck_assert_int_eq(judge_errors(1000, most - 0.01, most - 0.01, false, 10).verdict, VERDICT_PASS);
     ck_assert_int_eq(judge_errors(1000, most + 0.01, most + 0.01, false, 10).verdict,
                      VERDICT_ERROR);
@@ -99,10 +100,12 @@ START_TEST(equal_references_count_once)
 }
 END_TEST
 
-/* A thousand errors of `each`, where a step of the kernel has `draws` elements, and that have `common` in common. */
-static enum verdict judge_alike(double each, size_t draws, double common)
+/* `count` errors of `each`, which take turns where they are `balanced`. A step of the kernel has `draws` elements, and `common` is what they
+ * may have in common. */
+static enum verdict judge_these(size_t count, bool balanced, double each, size_t draws,
+                                double common)
 {
-    enum { N = 1000 };
+    const size_t N = count;
     struct api_case c = { .full_name = "Torch.x.0", .type = "Torch", .api = "x" };
     struct judge_request request = {
         .profile = strict, .c = &c, .bench_dtype = DT_F64, .input_dtype = DT_F32, .precision = 14
@@ -117,11 +120,11 @@ static enum verdict judge_alike(double each, size_t draws, double common)
         r.want[i] = 1.5 + 0x1p-12 * (double)i;
         r.kernel_bound[i] = 0x1p-8;
         r.rms[i] = spread;
-        r.got[i] = (float)(r.want[i] + each * spread);
+        r.got[i] = (float)(r.want[i] + (balanced && i % 2 ? -each : each) * spread);
     }
     struct reference reference = { .dtype = DT_F32,
                                    .rank = 1,
-                                   .shape = { N },
+                                   .shape = { (int64_t)N },
                                    .n = N,
                                    .hi = r.want,
                                    .kernel_bound = r.kernel_bound,
@@ -136,6 +139,34 @@ static enum verdict judge_alike(double each, size_t draws, double common)
     ck_assert_int_eq(judge_output(&judged, &arena, &request, &wanted, &got).code, STATUS_OK);
     return judged.verdict;
 }
+
+static enum verdict judge_alike(double each, size_t draws, double common)
+{
+    return judge_these(1000, false, each, draws, common);
+}
+
+/* Roundings alone: chance, or ties. Other errors may have as much again. */
+START_TEST(roundings_alone)
+{
+    const size_t count[] = { 6, 16, 40, 1000 };
+    for (size_t k = 0; k < 4; k++) {
+        double most = fmax(1.75, rms_by_chance((double)count[k]));
+        ck_assert_int_eq(judge_these(count[k], true, most - 0.01, 0, 0.3), VERDICT_PASS);
+        ck_assert_int_eq(judge_these(count[k], true, most + 0.01, 0, 0.3), VERDICT_ERROR);
+        ck_assert_int_eq(judge_these(count[k], true, most + 0.01, 0, 1), VERDICT_PASS);
+    }
+}
+END_TEST
+
+/* Few elements that one step makes alike have no mean. */
+START_TEST(few_that_share_an_error)
+{
+    double most = limit_of_bias(12);
+    ck_assert_int_eq(judge_these(12, false, most - 0.01, 12, 0), VERDICT_PASS);
+    ck_assert_int_eq(judge_these(12, false, most + 0.01, 12, 0), VERDICT_ERROR);
+    ck_assert_int_eq(judge_these(12, false, most + 0.01, 1, 0), VERDICT_PASS);
+}
+END_TEST
 
 static enum verdict judge_shared(double each, size_t draws) { return judge_alike(each, draws, 0); }
 
@@ -418,6 +449,8 @@ int main(void)
     tcase_add_test(tcase, rows_may_share_an_error);
     tcase_add_test(tcase, a_common_error_is_none_of_rows);
     tcase_add_test(tcase, errors_in_common);
+    tcase_add_test(tcase, roundings_alone);
+    tcase_add_test(tcase, few_that_share_an_error);
     tcase_add_test(tcase, limit_of_the_likelihood);
     tcase_add_test(tcase, signature_of_a_short_format);
     tcase_add_test(tcase, limit_of_an_element);

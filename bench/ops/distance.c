@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/integers.h"
 #include "bench/ops/loss_reduction.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/pullback.h"
@@ -36,18 +37,20 @@ static enum dtype pair_dtype(struct call *call, const char *first, const char *s
 
 /* ---- norms of differences -------------------------------------------------------------------- */
 
-/* ||a - b + eps||_p over the last dimension. */
+/* ||a - b + eps||_p over the last dimension. Differences of integers wrap around. */
 static struct node *pairwise(struct call *call, struct node *a, struct node *b, double p,
                              double eps, bool keepdim)
 {
     struct tape *tape = call->tape;
-    struct node *d = node_offset(tape, node_subtract(tape, a, b), eps);
+    enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
+    struct node *d =
+        node_offset(tape, node_to_real(tape, node_subtract_as(tape, dtype, a, b)), eps);
     return node_vector_norm(tape, d, p, d->rank ? 1u << (d->rank - 1) : 0, keepdim);
 }
 
 static void pairwise_distance(struct call *call)
 {
-    struct node *y = pairwise(call, real_argument(call, "x1"), real_argument(call, "x2"),
+    struct node *y = pairwise(call, call_tensor(call, "x1"), call_tensor(call, "x2"),
                               call_real(call, "p"), call_real(call, "eps"),
                               call_bool(call, "keepdim"));
     call_return_typed(call, y, dtype_component(pair_dtype(call, "x1", "x2")));
@@ -96,6 +99,21 @@ static void given_backward(struct tape *tape, struct node *node, struct node *co
                   node_select(tape, node_compare(tape, COMPARE_EQ, d, zero), zero, slope));
 }
 
+/* The norm y over the last dimension of d with that gradient by `given`. */
+static struct node *with_given(struct tape *tape, struct node *y, struct node *given,
+                               struct node *d, double p)
+{
+    struct given_norm *parameters = tape_allocate(tape, 1, sizeof *parameters);
+    int64_t kept[TENSOR_MAX_RANK];
+    if (!parameters || tape_failed(tape)) return y;
+    memcpy(kept, d->shape, sizeof kept);
+    kept[d->rank - 1] = 1;
+    *parameters = (struct given_norm){ p, node_reshape(tape, given, d->rank, kept) };
+    y = node_stated_gradient(tape, node_reshape(tape, y, d->rank, kept), 1, &d, given_backward,
+                             parameters);
+    return node_reshape(tape, y, d->rank - 1, d->shape);
+}
+
 /* The norm over the last dimension as cdist and pdist differentiate it; their gradients as operators are given the norm as the
  * argument `saved`. */
 static struct node *distance_norm(struct call *call, struct node *d, const char *saved)
@@ -105,13 +123,8 @@ static struct node *distance_norm(struct call *call, struct node *d, const char 
     uint32_t last = 1u << (d->rank - 1);
     struct node *y = node_vector_norm(tape, d, p, last, true);
     if (p == INFINITY) y = node_stated_gradient(tape, y, 1, &d, largest_backward, NULL);
-    else if (p > 0 && strstr(call->op->name, "_backward")) {
-        struct given_norm *given = tape_allocate(tape, 1, sizeof *given);
-        if (!given) return y;
-        *given = (struct given_norm){ p, node_reshape(tape, call_tensor(call, saved), y->rank,
-                                                      y->shape) };
-        y = node_stated_gradient(tape, y, 1, &d, given_backward, given);
-    }
+    else if (p > 0 && strstr(call->op->name, "_backward"))
+        return with_given(tape, y, call_tensor(call, saved), d, p);
     return node_reshape(tape, y, d->rank - 1, d->shape);
 }
 
@@ -130,6 +143,25 @@ static bool is_by_product(struct call *call, const struct node *a, const struct 
         return false;
     return a->shape[a->rank - 2] > MOST_POINTS_WITHOUT_PRODUCT ||
            b->shape[b->rank - 2] > MOST_POINTS_WITHOUT_PRODUCT;
+}
+
+/* With r = c / y, 0 where y is: a sum_j r_ij - r b, which cancels, and b sum_i r_ij - r^T a. */
+static void product_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                             const void *parameters)
+{
+    struct node *a = node->inputs[1], *b = node->inputs[2], *zero = node_scalar(tape, 0);
+    struct node *y = (struct node *)parameters;
+    struct node *ratio = node_select(tape, node_compare(tape, COMPARE_EQ, y, zero), zero,
+                                     node_divide(tape, cotangent, y));
+    int row = y->rank - 2, column = y->rank - 1;
+    struct node *turned = node_transpose(tape, ratio, row, column);
+    struct node *sides[2][3] = { { a, ratio, b }, { b, turned, a } };
+    for (int k = 0; k < 2; k++) {
+        struct node *sums = node_sum(tape, sides[k][1], 1u << column, true);
+        struct node *all = node_multiply(tape, node_detach(tape, sides[k][0]), sums);
+        struct node *products = compose_matmul(tape, sides[k][1], node_detach(tape, sides[k][2]));
+        gradient_pass(tape, sides[k][0], node_subtract(tape, all, products), NULL);
+    }
 }
 
 /* sqrt(max(|a|^2 + |b|^2 - 2 a b, 0)) for rows a and b; no gradient. */
@@ -174,9 +206,13 @@ static void cdist(struct call *call)
     struct tape *tape = call->tape;
     struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
     if (!are_lists_of_points(call, a, b)) return;
-    struct node *y = distance_norm(call, differences(tape, a, b), "cdist");
-    if (tape_is_model(tape) && call_real(call, "p") == 2 && is_by_product(call, a, b))
+    struct node *d = differences(tape, a, b), *y = distance_norm(call, d, "cdist");
+    if (tape_is_model(tape) && call_real(call, "p") == 2 && is_by_product(call, a, b)) {
         y = node_model_either(tape, y, by_product(tape, a, b));
+        y = !strcmp(call->op->name, "_euclidean_dist")
+                ? node_stated_gradient(tape, y, 2, (struct node *[]){ a, b }, product_backward, y)
+                : with_given(tape, y, y, d, 2);
+    }
     call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
 }
 
@@ -340,9 +376,8 @@ static void triplet_margin_loss(struct call *call)
 {
     struct tape *tape = call->tape;
     bool with_distance = call->op->detail != 0;
-    struct node *anchor = real_argument(call, "anchor"),
-                *positive = real_argument(call, "positive");
-    struct node *negative = real_argument(call, "negative");
+    struct node *anchor = call_tensor(call, "anchor"), *positive = call_tensor(call, "positive");
+    struct node *negative = call_tensor(call, "negative");
     if (!call_require(call, !with_distance || call_is_none(call, "distance_function"),
                       "a distance function given by the program cannot be recomputed"))
         return;

@@ -17,6 +17,7 @@
 #include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
+#include "core/log_gamma.h"
 
 /* y = f(x) by name (text); integers become float32. */
 static void elementwise(struct call *call)
@@ -274,6 +275,58 @@ static void mvlgamma(struct call *call)
     call_return_typed(call, y, dtype);
 }
 
+static struct node *polygamma_as_kernels(struct tape *tape, int64_t order, struct node *x);
+
+/* c times the next order */
+static void polygamma_slope(struct tape *tape, struct node *node, struct node *cotangent,
+                            const void *parameters)
+{
+    struct node *x = node->inputs[1];
+    gradient_pass(tape, x, cotangent,
+                  polygamma_as_kernels(tape, *(const int64_t *)parameters + 1, x));
+}
+
+/* In a model: n! times a sum of 1 / (x + k)^(n + 1). The factorial comes from exp(lgamma(n + 1)) and is off alike for all elements.
+ * Below 0 the sum begins at x itself (Cephes' zeta): next to a pole, d away, the term n! / d^(n + 1) and what the others lose of it
+ * stand for all, x + k is rounded as x is, and the terms may cancel. Of order 1 it is pi^2 / sin^2(pi x), whose angle is rounded
+ * likewise, and which need not be infinite at the pole. Of even order a pole has an infinity on each side. */
+static struct node *polygamma_as_kernels(struct tape *tape, int64_t order, struct node *x)
+{
+    double n = (double)order, factorial = exp(log_gamma(n + 1));
+    int64_t *kept = tape_allocate(tape, 1, sizeof *kept);
+    struct node *y = node_apply2(tape, "polygamma", node_scalar(tape, n), node_detach(tape, x));
+    struct node *size = node_new_real(tape, DT_NONE, x->rank, x->shape),
+                *lost = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
+    const double *value = node_values(tape, x);
+    if (tape_failed(tape)) return y;
+    *kept = order;
+    for (size_t i = 0; i < x->n; i++) {
+        double d = fabs(value[i] - rint(value[i]));
+        double term = factorial * pow(d, -n - 1) * (4 + 4 * (n + 1) * fabs(value[i]) / d);
+        size->value[i] = value[i] < 0 && d > 0 ? fmin(term, 0x1p1000) : 0;
+        bool pole = value[i] <= 0 && d == 0;
+        lost->integer[i] = pole && (order % 2 == 0 || (order == 1 && value[i] < 0));
+    }
+    y = node_model_anything(tape, node_model_error(tape, y, size, 1), lost);
+    struct node *one = node_scalar(tape, 1), *share = node_scalar(tape, 1 + log_gamma(n + 1));
+    if (order > 1) y = node_multiply(tape, y, node_model_error(tape, one, share, 4));
+    return node_stated_gradient(tape, y, 1, &x, polygamma_slope, kept);
+}
+
+static struct node *digamma_of(struct tape *tape, struct node *x)
+{
+    static const int64_t zero = 0;
+    struct node *y = node_apply(tape, "digamma", x);
+    return tape_is_model(tape) ? node_stated_gradient(tape, y, 1, &x, polygamma_slope, &zero) : y;
+}
+
+static void digamma(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    call_return_typed(call, digamma_of(call->tape, node_to_real(call->tape, x)),
+                      call_float_type(call, &x, 1));
+}
+
 static void polygamma(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -282,8 +335,10 @@ static void polygamma(struct call *call)
     if (!call_require(call, n >= 0 && n <= 1000, "n is %lld; it must not be negative",
                       (long long)n))
         return;
-    struct node *y = n ? node_apply2(tape, "polygamma", node_scalar(tape, (double)n), x)
-                       : node_apply(tape, "digamma", x);
+    struct node *real = node_to_real(tape, x), *order = node_scalar(tape, (double)n);
+    struct node *y = !n                    ? digamma_of(tape, real)
+                     : tape_is_model(tape) ? polygamma_as_kernels(tape, n, real)
+                                           : node_apply2(tape, "polygamma", order, x);
     call_return_typed(call, y, call_float_type(call, &x, 1));
 }
 
@@ -387,7 +442,7 @@ const struct op ops_elementwise[] = {
     EVERYWHERE("cos", "cos"),
     EVERYWHERE("cosh", "cosh"),
     EVERYWHERE("deg2rad", "deg2rad"),
-    EVERYWHERE("digamma", "digamma"),
+    { "digamma", TENSOR | TORCH, "(Tensor input)", digamma, OP_ONE_NODE, 0, NULL },
     EVERYWHERE("erf", "erf"),
     EVERYWHERE("erfc", "erfc"),
     EVERYWHERE("erfinv", "erfinv"),

@@ -44,6 +44,12 @@ struct node *node_multiply_as(struct tape *tape, enum dtype dtype, struct node *
                                      : node_multiply(tape, a, b);
 }
 
+struct node *node_negate_as(struct tape *tape, struct node *x)
+{
+    return are_integers(x->dtype, x, x) ? node_integer_unary(tape, x->dtype, wrapping_negate, x)
+                                        : node_negate(tape, x);
+}
+
 struct node *clamp_integers(struct tape *tape, enum dtype dtype, struct node *x, struct node *low,
                             struct node *high)
 {

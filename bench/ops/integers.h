@@ -17,6 +17,9 @@ struct node *node_add_as(struct tape *tape, enum dtype dtype, struct node *a, st
 struct node *node_subtract_as(struct tape *tape, enum dtype dtype, struct node *a, struct node *b);
 struct node *node_multiply_as(struct tape *tape, enum dtype dtype, struct node *a, struct node *b);
 
+/* -x, of integers in their dtype. */
+struct node *node_negate_as(struct tape *tape, struct node *x);
+
 /* x no smaller than `low` and then no larger than `high`, in `dtype`. A limit may be NULL. */
 struct node *clamp_integers(struct tape *tape, enum dtype dtype, struct node *x, struct node *low,
                             struct node *high);

@@ -391,7 +391,7 @@ static void matrix_power(struct call *call)
     call_return_typed(call, with_leading_of(tape, result, x), x->dtype);
 }
 
-/* Of numbers, 1 x 1, PyTorch takes the function of numbers, which knows infinities. */
+/* Of numbers, 1 x 1, PyTorch takes the function of numbers, which knows infinities; their gradient is that of matrices. */
 static void matrix_exponential(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -399,6 +399,8 @@ static void matrix_exponential(struct call *call)
     if (tape_failed(tape)) return;
     bool numbers = !a->imaginary && a->shape[1] == 1 && a->shape[2] == 1;
     struct node *y = numbers ? node_apply(tape, "exp", a) : node_matrix_exponential(tape, a);
+    if (numbers && tape_is_model(tape))
+        y = node_straight_through(tape, y, node_matrix_exponential(tape, a));
     call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
 }
 
@@ -503,6 +505,66 @@ static void lu(struct call *call)
     return_part(call, factors.upper, x, true);
 }
 
+struct lu_solution {
+    bool left, adjoint, complex_valued;
+    struct node *permutation, *inverse; /* P, A^-1 */
+};
+
+static struct node *product(struct tape *tape, struct node *a, struct node *b)
+{
+    return node_matmul(tape, a, false, b, false);
+}
+
+/* PyTorch's gradient toward the factors of A = P L U, X and its cotangent G given. With F = -U^-H G X^H, L has (L^-H F U^H) below its
+ * diagonal and U the rest of F, where A X = B or A^H X^H = B^H is solved; with F = -P^T X G^H P L^-H, L has what of F is below the diagonal
+ * and U the rest of L^H F U^-H, where A^H X = B or A X^H = B^H is. */
+static struct node *gradient_of_factors(struct tape *tape, const struct lu_solution *s,
+                                        struct node *lu, struct node *x, struct node *g)
+{
+    struct factors factors = factors_of(tape, lu);
+    struct node *lh = adjoint_of(tape, factors.lower), *uh = adjoint_of(tape, factors.upper);
+    struct node *to_lower = node_inverse(tape, lh), *to_upper = node_inverse(tape, uh), *flow;
+    if (!s->left) {
+        x = adjoint_of(tape, x);
+        g = adjoint_of(tape, g);
+    }
+    if (s->left != s->adjoint) {
+        flow = product(tape, to_upper, product(tape, g, adjoint_of(tape, x)));
+        struct node *below = product(tape, to_lower, product(tape, flow, uh));
+        flow = node_add(tape, node_triangle(tape, below, -1, -1), node_triangle(tape, flow, 1, 0));
+    } else {
+        flow =
+            node_matmul(tape, s->permutation, true, product(tape, x, adjoint_of(tape, g)), false);
+        flow = product(tape, product(tape, flow, s->permutation), to_lower);
+        struct node *above = product(tape, product(tape, lh, flow), to_upper);
+        flow = node_add(tape, node_triangle(tape, flow, -1, -1), node_triangle(tape, above, 1, 0));
+    }
+    return node_negate(tape, flow);
+}
+
+static void lu_solve_gradient(struct tape *tape, struct node *node, struct node *cotangent,
+                              const void *parameters)
+{
+    const struct lu_solution *s = parameters;
+    struct node *lu = node->inputs[1], *x = node, *g = cotangent;
+    if (s->complex_valued) {
+        lu = node_of_stacked_parts(tape, lu);
+        x = node_of_stacked_parts(tape, x);
+        g = node_of_stacked_parts(tape, g);
+    }
+    struct node *back = s->adjoint ? s->inverse : adjoint_of(tape, s->inverse);
+    struct node *to_b = s->left ? product(tape, back, g) : product(tape, g, back);
+    tape_accumulate(tape, node->inputs[1],
+                    node_stacked_parts(tape, gradient_of_factors(tape, s, lu, x, g)));
+    tape_accumulate(tape, node->inputs[2], node_stacked_parts(tape, to_b));
+}
+
+static bool have_one_batch(const struct node *x, const struct node *b)
+{
+    return x->rank == b->rank &&
+           !memcmp(x->shape, b->shape, (size_t)(x->rank - 2) * sizeof *x->shape);
+}
+
 /* X of A X = B, X A = B or A^H X = B, A by its factors: its inverse is U^-1 L^-1 P^T. text: the factors'
  * name. */
 static void lu_solve(struct call *call)
@@ -511,20 +573,33 @@ static void lu_solve(struct call *call)
     struct node *x = call_tensor(call, call->op->text), *b = call_tensor(call, "B");
     struct node *pivots = call_tensor(call, "pivots");
     struct node *lu = call_matrices(call, x);
+    enum dtype dtype = dtype_promote(x->dtype, b->dtype);
+    bool left = call_bool(call, "left"), adjoint = call_bool(call, "adjoint");
     if (tape_failed(tape)) return;
     const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
     if (!order) return;
     struct factors factors = factors_of(tape, lu);
     struct node *p = permutation(call, order, lu->shape[0], lu->shape[1], DT_NONE);
-    struct node *inverse = node_matmul(tape, node_inverse(tape, factors.upper), false,
-                                       node_inverse(tape, factors.lower), false);
-    inverse = with_leading_of(tape, node_matmul(tape, inverse, false, p, true), x);
+    struct node *inverse =
+        product(tape, node_inverse(tape, factors.upper), node_inverse(tape, factors.lower));
+    inverse = node_matmul(tape, inverse, false, p, true);
+    struct node *turned = adjoint ? adjoint_of(tape, inverse) : inverse;
     if (tape_failed(tape)) return;
-    if (call_bool(call, "adjoint")) inverse = adjoint_of(tape, inverse);
-    call_return_typed(call,
-                      call_bool(call, "left") ? compose_matmul(tape, inverse, b)
-                                              : compose_matmul(tape, b, inverse),
-                      dtype_promote(x->dtype, b->dtype));
+    if (!have_one_batch(x, b) || dtype_is_complex(x->dtype) != dtype_is_complex(b->dtype)) {
+        turned = with_leading_of(tape, turned, x);
+        call_return_typed(
+            call, left ? compose_matmul(tape, turned, b) : compose_matmul(tape, b, turned), dtype);
+        return;
+    }
+    struct lu_solution *s = tape_allocate(tape, 1, sizeof *s);
+    struct node *right = call_matrices(call, b);
+    struct node *y = left ? product(tape, turned, right) : product(tape, right, turned);
+    if (tape_failed(tape)) return;
+    *s = (struct lu_solution){ left, adjoint, dtype_is_complex(x->dtype), p, inverse };
+    struct node *inputs[2] = { node_stacked_parts(tape, lu), node_stacked_parts(tape, right) };
+    y = node_stated_gradient(tape, node_stacked_parts(tape, y), 2, inputs, lu_solve_gradient, s);
+    if (s->complex_valued) y = node_of_stacked_parts(tape, y);
+    call_return_typed(call, with_leading_of(tape, y, x), dtype);
 }
 
 /* rcond is rtol's older name. Without either limit, or with an atol of 0 alone, there is PyTorch's own: 1e-15 for pinverse, else the

@@ -382,13 +382,17 @@ static void hinge_embedding_loss(struct call *call)
     call_return_typed(call, loss_reduced(call, node_add(tape, far, near)), x->dtype);
 }
 
-/* max(0, margin - t (x1 - x2)) */
+/* max(0, margin - t (x1 - x2)). Differences and products of integers wrap around. */
 static void margin_ranking_loss(struct call *call)
 {
     struct tape *tape = call->tape;
     struct pair pair = pair_of(call, "input1", "target");
-    struct node *d = node_subtract(tape, pair.x, node_to_real(tape, call_tensor(call, "input2")));
-    struct node *z = node_subtract(tape, number(call, "margin"), node_multiply(tape, pair.t, d));
+    struct node *x[2] = { call_tensor(call, "input1"), call_tensor(call, "input2") };
+    struct node *d = node_subtract_as(tape, call_result_type(call, x, 2), x[0], x[1]);
+    struct node *t = node_negate_as(tape, call_tensor(call, "target"));
+    struct node *product =
+        node_multiply_as(tape, call_result_type(call, (struct node *[]){ t, d }, 2), t, d);
+    struct node *z = node_add(tape, number(call, "margin"), node_to_real(tape, product));
     call_return_typed(call, loss_reduced(call, node_positive_part(tape, z)), pair.dtype);
 }
 

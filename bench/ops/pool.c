@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/integers.h"
 #include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/overwrite.h"
@@ -214,7 +216,7 @@ static void adaptive_avg_pool(struct call *call)
     call_return_typed(call, node_divide(call->tape, sum, sizes), x->dtype);
 }
 
-/* (sum of x^p over windows)^(1/p) as PyTorch writes it: the average times the kernel's
+/* (sum of x^p over windows)^(1/p) as PyTorch writes it: the average, of integers in their dtype, times the kernel's
  * size; negative sums (odd p) have no root. */
 static void lp_pool(struct call *call)
 {
@@ -230,6 +232,10 @@ static void lp_pool(struct call *call)
     struct node *powers = node_apply2(tape, "pow", x, node_scalar(tape, power));
     struct node *sum = window_sums(tape, powers, &pooling, false, true, &sizes),
                 *mean = node_divide(tape, sum, sizes);
+    if (x->integer && call_value(call, "norm_type")->kind == VALUE_INT)
+        mean = node_to_real(tape, node_integer_binary(tape, DT_I64, truncated_quotient,
+                                                      node_to_integer(tape, sum, DT_I64),
+                                                      node_to_integer(tape, sizes, DT_I64)));
     /* PyTorch has sign(mean) * relu(|mean|): mean itself, but its slope at 0 is 0. */
     struct node *nonzero =
         node_compare(tape, COMPARE_NE, node_detach(tape, mean), node_scalar(tape, 0));

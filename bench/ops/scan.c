@@ -8,12 +8,17 @@
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/cotangent.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/scan.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/promotion.h"
@@ -33,13 +38,56 @@ static void cumsum(struct call *call)
         call, node_cumulative_sum(call->tape, node_cast(call->tape, x, dtype), dim, false), dtype);
 }
 
+/* The gradient that kernels have for complex products: sums of c y from the end, over x. */
+struct quotients {
+    struct node *products, *divisors; /* |y|, and |x|, or infinity for 0, which is no divisor */
+    int dim;
+    double roundings;
+};
+
+static void quotients_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                               const void *parameters)
+{
+    const struct quotients *q = parameters;
+    const struct node *x = node->inputs[1];
+    struct node *terms = node_multiply(tape, node_apply(tape, "abs", cotangent), q->products);
+    struct node *sums = node_cumulative_sum(tape, terms, q->dim, true);
+    struct node *none = node_constant(tape, DT_NONE, 0, x->rank, x->shape);
+    none = node_model_error(tape, none, node_divide(tape, sums, q->divisors), q->roundings);
+    for (int k = 1; k <= 2; k++) tape_accumulate(tape, node->inputs[k], none);
+}
+
+/* In a model: the products y of complex x along a dimension of n elements, up to n of them in each, with the errors of such a gradient:
+ * 3 roundings for a complex product, n for the sum, 8 for the quotient. y itself otherwise. */
+static struct node *with_quotients(struct tape *tape, struct node *y, struct node *x, int dim)
+{
+    struct quotients *q = tape_is_model(tape) && x->imaginary ? tape_allocate(tape, 1, sizeof *q)
+                                                              : NULL;
+    if (!q || tape_failed(tape) || !x->rank) return y;
+    struct node *size = node_detach(tape, node_magnitude(tape, x)), *zero = node_scalar(tape, 0);
+    struct node *divisors = node_select(tape, node_compare(tape, COMPARE_EQ, size, zero),
+                                        node_scalar(tape, INFINITY), size);
+    *q = (struct quotients){ node_detach(tape, node_magnitude(tape, y)), divisors, dim,
+                             4 * (double)x->shape[dim] + 8 };
+    struct node *parts[2] = { node_real_part(tape, x), node_imaginary_part(tape, x) }, *out[2];
+    struct node *of[2] = { node_real_part(tape, y), node_imaginary_part(tape, y) };
+    for (int k = 0; k < 2; k++) {
+        struct node *none = node_constant(tape, DT_NONE, 0, y->rank, y->shape);
+        out[k] = node_add(tape, of[k],
+                          node_stated_gradient(tape, none, 2, parts, quotients_backward, q));
+    }
+    return node_complex(tape, out[0], out[1]);
+}
+
 static void cumprod(struct call *call)
 {
+    struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = scan_dtype(call, x);
     int dim = call_dim(call, "dim", x->rank);
-    call_return_typed(
-        call, node_cumulative_product(call->tape, node_cast(call->tape, x, dtype), dim), dtype);
+    x = node_cast(tape, x, dtype);
+    call_return_typed(call, with_quotients(tape, node_cumulative_product(tape, x, dim), x, dim),
+                      dtype);
 }
 
 static void logcumsumexp(struct call *call)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/integers.h"
 #include "bench/ops/properties.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
@@ -46,7 +47,7 @@ static void softmin(struct call *call)
     struct node *given =
         call_tensor(call, "input"); /* negated before the cast: an unsigned one wraps */
     (void)softmax_input(call, &dim);
-    struct node *negative = node_negate(call->tape, given);
+    struct node *negative = node_negate_as(call->tape, given);
     enum dtype dtype = call_dtype(call, "dtype");
     call_return(call,
                 node_softmax(call->tape,

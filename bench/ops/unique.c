@@ -49,6 +49,61 @@ static void sort_slices(const struct slices *slices, struct sort_item *items, bo
     }
 }
 
+/* Distinct values, sorted by key, and where the first of each is. */
+struct distinct {
+    struct sort_item *items;
+    size_t count;
+};
+
+static size_t place_of_key(const struct distinct *distinct, uint64_t key)
+{
+    size_t low = 0, high = distinct->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (distinct->items[middle].key < key) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* The order in which the device lists the distinct values, `order[place] = position`; false where it lists others. */
+static bool listed_by_device(struct call *call, const struct distinct *distinct, size_t listed,
+                             int64_t *order)
+{
+    struct node *device = call_device_numbers(call, 0, listed);
+    if (!device) return false;
+    for (size_t i = 0; i < distinct->count; i++) order[i] = -1;
+    for (size_t i = 0; i < distinct->count; i++) {
+        uint64_t key = sort_key(device, i);
+        size_t place = place_of_key(distinct, key);
+        if (place == distinct->count || distinct->items[place].key != key || order[place] >= 0)
+            return false;
+        order[place] = (int64_t)i;
+    }
+    return true;
+}
+
+/* Of `found` distinct elements, those of x at `kept` with their counts and their numbers in `inverse`: in the order of the device. */
+static void list_as_device(struct call *call, struct node *x, int64_t *kept, int64_t *counts,
+                           size_t found, struct node *inverse)
+{
+    struct tape *tape = call->tape;
+    struct sort_item *items = tape_allocate(tape, found, sizeof *items);
+    int64_t *order = tape_allocate(tape, 3 * found, sizeof *order);
+    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < found; i++)
+        items[i] = (struct sort_item){ sort_key(x, (size_t)kept[i]), kept[i] };
+    if (!listed_by_device(call, &(struct distinct){ items, found }, found, order)) return;
+    int64_t *old_kept = order + found, *old_counts = old_kept + found;
+    memcpy(old_kept, kept, found * sizeof *kept);
+    memcpy(old_counts, counts, found * sizeof *counts);
+    for (size_t i = 0; i < found; i++) {
+        kept[order[i]] = old_kept[i];
+        counts[order[i]] = old_counts[i];
+    }
+    for (size_t i = 0; i < inverse->n; i++) inverse->integer[i] = order[inverse->integer[i]];
+}
+
 /* unique; detail 1: only neighbours are compared (unique_consecutive). */
 static void unique(struct call *call)
 {
@@ -85,6 +140,8 @@ static void unique(struct call *call)
         counts[found - 1]++;
         inverse->integer[at] = found - 1;
     }
+    if (whole && !consecutive && !call_bool(call, "sorted")) /* that of a hash table, say */
+        list_as_device(call, flat, kept, counts, (size_t)found, inverse);
     memcpy(shape, flat->shape, sizeof shape);
     shape[0] = found;
     struct node *values = node_gather_rows(tape, flat, flat->rank, shape, slices.width, kept, 0);
@@ -99,40 +156,6 @@ static void unique(struct call *call)
 }
 
 /* ---- MindSpore's ------------------------------------------------------------------------------------- */
-
-/* Distinct values, sorted by key, and where the first of each is. */
-struct distinct {
-    struct sort_item *items;
-    size_t count;
-};
-
-static size_t place_of_key(const struct distinct *distinct, uint64_t key)
-{
-    size_t low = 0, high = distinct->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (distinct->items[middle].key < key) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
-/* The order in which the device lists the distinct values, `order[place] = position`; false where it lists others. */
-static bool listed_by_device(struct call *call, const struct distinct *distinct, size_t listed,
-                             int64_t *order)
-{
-    struct node *device = call_device_numbers(call, 0, listed);
-    if (!device) return false;
-    for (size_t i = 0; i < distinct->count; i++) order[i] = -1;
-    for (size_t i = 0; i < distinct->count; i++) {
-        uint64_t key = sort_key(device, i);
-        size_t place = place_of_key(distinct, key);
-        if (place == distinct->count || distinct->items[place].key != key || order[place] >= 0)
-            return false;
-        order[place] = (int64_t)i;
-    }
-    return true;
-}
 
 /* The distinct elements, in an order that is not published: the device's where it lists each once; and where each element
  * of x is among them. detail 1: filled up with pad_num to the length of x. */

@@ -464,15 +464,18 @@ struct node *node_power(struct tape *tape, struct node *a, struct node *b)
         double exponent = node_values(tape, b)[0];
         if (exponent == rint(exponent) && exponent != 0 && fabs(exponent) <= 16)
             whole = whole_power(tape, a, (int)exponent);
-        /* Kernels know the exponent beforehand where it is a number of the call, not where it is an element. */
-        if (whole && (!tape_is_model(tape) || b->dtype == DT_NONE)) return whole;
+        /* Kernels know the exponent beforehand where it is a number of the call, not where it is an element, and multiply then up to
+         * the third power. */
+        bool by_products = b->dtype == DT_NONE && fabs(exponent) <= 3;
+        if (whole && (!tape_is_model(tape) || by_products)) return whole;
     }
     struct node *zero = node_scalar(tape, 0);
     if (!a->imaginary) a = node_complex(tape, a, node_imaginary_part(tape, a));
     if (!b->imaginary) b = node_complex(tape, b, node_imaginary_part(tape, b));
     struct node *y = complex_exp(tape, node_multiply(tape, b, complex_log(tape, a)));
-    y = node_select(tape, node_to_integer(tape, a, DT_BOOL), y, zero);
-    y = node_select(tape, node_to_integer(tape, b, DT_BOOL), y, complex_one(tape));
+    struct node *of_zero =
+        node_select(tape, node_to_integer(tape, b, DT_BOOL), zero, complex_one(tape));
+    y = node_select(tape, node_to_integer(tape, a, DT_BOOL), y, of_zero);
     if (!whole) return y;
     return node_complex(
         tape, node_model_either(tape, node_real_part(tape, whole), node_real_part(tape, y)),

@@ -58,7 +58,9 @@ static void values_backward(struct tape *tape, struct node *node, struct node *c
     struct node *u = node_slice(tape, s->u, 2, 0, k, 1);
     struct node *scaled = node_multiply(tape, u, node_reshape(tape, cotangent, 3, lone));
     struct node *flow = node_matmul(tape, scaled, false, s->v, true);
-    const struct group_bases bases = { node, cotangent, s->u, s->v, s->distance, s->embedded, true };
+    const struct group_bases bases = {
+        node, cotangent, s->u, s->v, s->distance, s->embedded, true
+    };
     tape_accumulate(tape, node->inputs[0],
                     s->hidden ? group_model_any_basis(tape, flow, &bases) : flow);
 }
@@ -492,8 +494,9 @@ static struct node *real_singular(struct tape *tape, struct node *a, bool embedd
     vectors->u = vectors->v = a;
     if (tape_failed(tape) || a->shape[1] >= a->shape[2])
         return singular_of_tall(tape, a, embedded, vectors);
-    struct singular_vectors turned = { vectors->full,  vectors->hidden, vectors->aim_v,
-                                       vectors->aim_u, a,               a };
+    struct singular_vectors turned = {
+        vectors->full, vectors->hidden, vectors->aim_v, vectors->aim_u, a, a
+    };
     struct node *values = singular_of_tall(tape, node_transpose(tape, a, 1, 2), embedded, &turned);
     vectors->u = turned.v;
     vectors->v = turned.u;

@@ -330,11 +330,12 @@ def is_ill_posed(call, source):
         if type(arguments.get(name)) is int and not 0 <= arguments[name] <= most:
             return True
     if call.api.startswith("Aten."):
-        if not inexact(call):  # numbers alone are not dispatched
+        if not inexact(call) or {"a", "b"} & set(call.kwargs):  # numbers alone, also of tensors, are not dispatched
             return True
         if type(arguments.get("reduction")) is int and not 0 <= arguments["reduction"] <= 2:
             return True
-        if base in ("std", "var", "std_mean", "var_mean") and len(args) == 2 and type(args[1]) is int:  # a flag or a dimension?
+        flag = args[1:2] if len(args) == 2 else [call.kwargs["dim"]] if "dim" in call.kwargs else []
+        if base in ("std", "var", "std_mean", "var_mean") and flag and type(flag[0]) in (bool, int, type(None)):  # or a dimension?
             return True
         if base.startswith("bitwise_") and any(type(a) is bool for a in args):  # becomes an int
             return True
@@ -342,14 +343,19 @@ def is_ill_posed(call, source):
             return True
         if base in ("smooth_l1_loss_backward", "huber_loss_backward") and arguments.get("beta", arguments.get("delta", 1)) < 0:
             return True  # the forward call refuses it
-        if base == "affine_grid_generator" and not args[0].is_floating_point():  # as Functional.affine_grid has it
-            return True
+    if base == "affine_grid_generator" and not args[0].is_floating_point():  # Functional.affine_grid refuses it
+        return True
     if base in ("_cdist_backward", "_pdist_backward") and arguments.get("p") != named(source).get("p"):  # other distances
+        return True
+    if base.startswith("upsample") and base.endswith("_backward") and args[1:] != source.args[1:]:  # sizes and scales of one call
+        return True
+    if base == "native_group_norm" and args[0].shape[:1] != (arguments.get("N"),):  # sizes that are not looked at
         return True
     if "_backward" in base:  # what the forward call saved belongs to the rest, and integers have no gradient
         inside, outside = list(tensors(args)), list(tensors(source.args))
         dtypes = {t.dtype for t in inside if is_inexact(t)}
-        return inexact(call) != inexact(source) or len(dtypes) > 1 or is_other(inside[1:], outside[1:]) or (
+        named_dtypes = {a for a in args if isinstance(a, torch.dtype)} - {a for a in source.args if isinstance(a, torch.dtype)}
+        return named_dtypes or inexact(call) != inexact(source) or len(dtypes) > 1 or is_other(inside[1:], outside[1:]) or (
             inside[:1] and inside[0].shape != outside[0].shape)
     if base == "_fft_c2r" and arguments.get("dim"):  # reads beyond a spectrum that is too short
         return args[0].shape[arguments["dim"][-1]] != arguments["last_dim_size"] // 2 + 1
@@ -359,8 +365,10 @@ def is_ill_posed(call, source):
     if base in ("as_strided_scatter", "_reshape_alias"):  # a view that holds an element twice, or memory behind the tensor
         size, stride, offset = [arguments.get(n) for n in ("size", "stride", "storage_offset")]
         return not is_view_of(args[0], size, stride, offset or 0)
-    if base == "histogram" and len(args) > 1 and isinstance(args[1], torch.Tensor):  # edges out of order
-        return bool((args[1].diff() < 0).any())
+    if base == "histogram" and isinstance(arguments.get("bins"), torch.Tensor):  # edges out of order
+        return bool((arguments["bins"].diff() < 0).any())
+    if base in ("__getitem__", "__setitem__") and len(args) > 1 and type(args[1]) is list:  # a dump has tuples as lists
+        return True
     if base in CASTS and any(bool((t.abs() >= 2.0 ** 31).any()) for t in tensors(args) if is_inexact(t)):  # undefined in C++
         return True
     if base in ("sym_size", "sym_stride") and len(args) > 1:  # dimensions that are not looked at

@@ -154,10 +154,63 @@ def max_pool3d_backward():
     return all(not torch.equal(of(indices), of(indices.contiguous())) for of in (adaptive, windows))
 
 
-def lgamma():
-    x = torch.tensor([-2.999], dtype=f64)
-    wanted = float(mpmath.digamma(mpmath.mpf(x.item())))
-    return abs(gradient(torch.lgamma, x).item() / wanted - 1) > 1e-14
+def softmax_backward_data():
+    c, y = torch.tensor([[1, 2], [4, 8]], dtype=f64), torch.tensor([[0.25, 0.75], [0.5, 0.5]], dtype=f64)
+    of = torch.ops.aten._softmax_backward_data
+    return not torch.equal(of(c, y.t().contiguous().t(), 1, f64), of(c, y, 1, f64))
+
+
+def unique_consecutive():
+    x = torch.tensor([1, 1, 2])
+    return torch.unique_consecutive(x, True, False)[1].tolist() != torch.unique_consecutive(x, return_inverse=True)[1].tolist()
+
+
+def native_dropout():
+    return torch.ops.aten.native_dropout(torch.empty(0), 0.5, True)[1].dtype != torch.bool
+
+
+def trigamma():
+    x = torch.tensor([0.3, 1.7, -0.4], dtype=f64)
+    wanted = [float(mpmath.psi(1, v)) for v in x.tolist()]
+    return max(abs(g / w - 1) for g, w in zip(gradient(torch.digamma, x).tolist(), wanted)) > 1e-14
+
+
+def rounded_constants():
+    """Constants of these formulas are float32 numbers, of float64 tensors too."""
+    x = torch.tensor([-0.5], dtype=f64)
+    celu = gradient(lambda x: torch.celu(x, 0.3), x).item() / float(mpmath.exp(mpmath.mpf(-0.5) / mpmath.mpf(0.3)))
+    hardsigmoid = gradient(torch.nn.functional.hardsigmoid, x).item() * 6
+    norm = torch.linalg.vector_norm(torch.tensor([1.0, 2.0], dtype=f64), 2.3).item() / float((1 + mpmath.mpf(2) ** 2.3) ** (1 / mpmath.mpf(2.3)))
+    return all(abs(v - 1) > 1e-10 for v in (celu, hardsigmoid, norm))
+
+
+def frobenius_norm():
+    return bool(gradient(lambda x: torch.frobenius_norm(x, [0, 1]), torch.zeros(2, 2, dtype=f64)).isnan().all())
+
+
+def aminmax():
+    return torch.tensor(1.0).aminmax(dim=0, keepdim=True)[0].dim() != 0
+
+
+def linspace():
+    """Trunc(4 - 3/49 k) does not fall to 2 before k = 17."""
+    return 2 in torch.linspace(4, 1, 50, dtype=torch.int64).tolist()[:17]
+
+
+def renorm():
+    x = (torch.randn(5, 5, 5, dtype=torch.complex64, generator=torch.Generator().manual_seed(1)) * 5).requires_grad_()
+    y = torch.renorm(x, float("inf"), 2, 0.5)
+    return bool(torch.autograd.grad(y, x, torch.ones_like(y))[0].isnan().any())
+
+
+def addcmul():
+    a = torch.tensor([1.0], dtype=f64)
+    got = gradient(lambda a: torch.addcmul(torch.zeros(1, dtype=f64), a, torch.tensor([100], dtype=torch.int8), value=2), a)
+    return got.item() != 200
+
+
+def slice_copy():
+    return torch.slice_copy(torch.arange(5), 0, None, 4).tolist() != [0, 1, 2, 3]
 
 
 def matrix_exp_of_degree_8():
@@ -181,9 +234,16 @@ def airy_ai():
     return abs(torch.special.airy_ai(torch.tensor([-2.5], dtype=f64)).item() - float(mpmath.airyai(-2.5))) > 1e-10
 
 
+def digamma():
+    x = -2.999932050704956
+    want = float(mpmath.digamma(x))
+    return abs(torch.digamma(torch.tensor(x, dtype=f64)).item() / want - 1) > 1e-12
+
+
 PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, pow_of_integers,
-          pixel_unshuffle, max_pool3d_backward, lgamma, sums_of_ones, small_products,
-          native_layer_norm, matrix_exp, special_values, matrix_exp_of_degree_8, lstsq, igamma, airy_ai]
+          pixel_unshuffle, max_pool3d_backward, unique_consecutive, native_dropout, softmax_backward_data,
+          trigamma, rounded_constants, frobenius_norm, aminmax, linspace, renorm, addcmul, slice_copy, sums_of_ones, small_products,
+          native_layer_norm, matrix_exp, special_values, matrix_exp_of_degree_8, lstsq, igamma, airy_ai, digamma]
 failed = [proof.__name__ for proof in PROOFS if not proof()]
 print(f"{len(PROOFS) - len(failed)} of {len(PROOFS)} defects shown", *failed)
 sys.exit(bool(failed))

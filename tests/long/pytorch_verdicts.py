@@ -83,6 +83,7 @@ CASES = {
     "small": lambda call: all(abs(e) < 0.6 for t in inputs(call) for e in (t["Max"], t["Min"]) if e is not None),
     "endless": lambda call: any(e is not None and not math.isfinite(e) for t in inputs(call) for e in (t["Max"], t["Min"])),
     "positional": lambda call: len(call["input_args"]) > 1,
+    "strided": lambda call: any(t.get("strided") for t in inputs(call)),
 }
 
 

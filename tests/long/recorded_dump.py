@@ -24,6 +24,8 @@ class Dump:
         torch.save(t, self.folder / "dump_tensor_data" / f"{name}.pt")
         record = {"type": "torch.Tensor", "dtype": str(t.dtype), "shape": list(t.shape), "Max": None, "Min": None,
                   "Mean": None, "Norm": None, "requires_grad": requires_grad, "data_name": f"{name}.pt"}
+        if not t.is_contiguous():
+            record["strided"] = True
         if t.is_complex():
             record["extreme"] = not bool((t.abs() < (1e154 if t.dtype == torch.complex128 else 1e19)).all())
         elif t.numel():

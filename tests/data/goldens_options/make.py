@@ -419,4 +419,15 @@ for t in (i8, u8, i64):
         g.add("Functional.hinge_embedding_loss", numbers, signs, 2.75, reduction=reduction, grad=False)
 g.add("Functional.hinge_embedding_loss", g.normal(4), column(1, -1, 0, -1, dtype=f64), reduction="none")
 g.add("Torch.float_power", g.normal(3, dtype=c128), torch.tensor(True))
+g.add("Torch.pow", g.normal(3, dtype=c128), torch.tensor(0, dtype=c128))
+g.add("Functional.lp_pool1d", g.integers(1, 2, 7, low=-2, high=3), 2, 3, grad=False)
+far, near = torch.tensor([[100, -100, 7]], dtype=i8), torch.tensor([[-100, 100, 9]], dtype=i8)
+g.add("Functional.pairwise_distance", far, near, grad=False)
+g.add("Functional.triplet_margin_loss", far, near, -near, grad=False)
+for reduction in ("none", "sum"):
+    g.add("Functional.margin_ranking_loss", far.abs().to(u8), near.abs().to(u8), torch.tensor([[1, 1, 2]], dtype=u8), 1.5,
+          reduction=reduction, grad=False)
+g.add("Functional.softmin", torch.tensor([0, 1, 2, 255], dtype=u8), 0, dtype=f64, grad=False)
+g.add("Torch.unique", g.integers(9, low=-3, high=3), sorted=False, return_inverse=True, return_counts=True, grad=False)
+g.add("Tensor.sum_to_size", torch.tensor(True), (), grad=False)
 g.save()

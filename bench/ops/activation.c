@@ -47,9 +47,14 @@ static struct node *threshold_of(struct call *call, const char *name, const stru
 static const char *const of_input[] = { "input", NULL };
 
 /* y = f(x) by name (text). */
+/* text: the function; silu of complex numbers is x sigmoid(x). */
 static void function(struct call *call)
 {
-    call_return(call, node_apply(call->tape, call->op->text, input_of(call)));
+    struct tape *tape = call->tape;
+    struct node *x = input_of(call);
+    if (x->imaginary && !strcmp(call->op->text, "silu"))
+        call_return(call, node_multiply(tape, x, node_function(tape, "sigmoid", x)));
+    else call_return(call, node_apply(tape, call->op->text, x));
 }
 
 static void function_backward(struct call *call)

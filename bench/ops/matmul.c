@@ -67,11 +67,13 @@ static void inner(struct call *call)
         call_return_typed(call, node_multiply_as(tape, dtype, a, b), dtype);
         return;
     }
-    int64_t fa[2] = { -1, a->shape[a->rank - 1] }, fb[2] = { -1, b->shape[b->rank - 1] };
+    int64_t fa[2] = { 1, a->shape[a->rank - 1] }, fb[2] = { 1, b->shape[b->rank - 1] };
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
     for (int d = 0; d < a->rank - 1; d++) shape[rank++] = a->shape[d];
     for (int d = 0; d < b->rank - 1 && rank < TENSOR_MAX_RANK; d++) shape[rank++] = b->shape[d];
+    for (int d = 0; d < a->rank - 1; d++) fa[0] *= a->shape[d];
+    for (int d = 0; d < b->rank - 1; d++) fb[0] *= b->shape[d];
     struct node *x = node_reshape(tape, a, 2, fa),
                 *y = node_transpose(tape, node_reshape(tape, b, 2, fb), 0, 1);
     call_return(call, node_reshape(tape, compose_matmul(tape, x, y), rank, shape));

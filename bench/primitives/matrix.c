@@ -101,9 +101,18 @@ static void enclose_function(struct enclosure *enclosure, void *ball, struct nod
 
 /* ---- LU ------------------------------------------------------------------------------------------- */
 
-/* In place with partial pivoting; pivot[k] is the row exchanged with row k. Returns the sign of
+double pivot_slack(const struct node *a, size_t first)
+{
+    if (a->dtype == DT_NONE) return 0;
+    size_t n = (size_t)a->shape[1];
+    double largest = 0;
+    for (size_t i = 0; i < n * n; i++) largest = fmax(largest, fabs(a->value[first + i]));
+    return 8 * (double)n * dtype_ulp(dtype_component(a->dtype), 1) * largest;
+}
+
+/* In place with partial pivoting; pivot[k] is the row exchanged with row k: wanted[k] where it is as good. Returns the sign of
  * the permutation, 0 for an exactly singular matrix (elimination goes on). */
-static double factor(double *a, size_t n, size_t *pivot)
+static double factor(double *a, size_t n, size_t *pivot, const int64_t *wanted, double slack)
 {
     double sign = 1;
     bool singular = false;
@@ -111,6 +120,9 @@ static double factor(double *a, size_t n, size_t *pivot)
         size_t best = k;
         for (size_t i = k + 1; i < n; i++)
             if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
+        size_t other = wanted ? (size_t)wanted[k] - 1 : best;
+        if (other >= k && other < n && fabs(a[other * n + k]) >= fabs(a[best * n + k]) - slack)
+            best = other;
         pivot[k] = best;
         if (best != k) {
             sign = -sign;
@@ -213,7 +225,7 @@ static void lu_backward(struct tape *tape, struct node *node, struct node *cotan
 static const struct primitive lu_primitive = { "an LU factorization", lu_backward, lu_enclose,
                                                NULL };
 
-struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots)
+struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots, const int64_t *wanted)
 {
     struct lu *lu = tape_allocate(tape, 1, sizeof *lu);
     struct node *node = lu ? matrix_node(tape, &lu_primitive, a, 3, a->shape, lu) : NULL;
@@ -225,7 +237,8 @@ struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots)
     if (tape_failed(tape)) return tape_failure(tape);
     memcpy(node->value, a->value, node->n * sizeof *node->value);
     for (size_t b = 0; b < batches; b++)
-        (void)factor(node->value + b * n * n, n, lu->pivot + b * n);
+        (void)factor(node->value + b * n * n, n, lu->pivot + b * n, wanted ? wanted + b * n : NULL,
+                     pivot_slack(a, b * n * n));
     for (size_t i = 0; i < batches * n; i++) (*pivots)->integer[i] = (int64_t)lu->pivot[i] + 1;
     no_bound(tape, node);
     for (size_t b = 0; b < batches && tape_is_model(tape) && !tape_failed(tape); b++)
@@ -256,7 +269,7 @@ static const struct primitive inverse_primitive = { "a matrix inverse", inverse_
 static void invert(double *x, double *lu, const double *a, size_t n, size_t *pivot)
 {
     memcpy(lu, a, n * n * sizeof *lu);
-    double sign = factor(lu, n, pivot);
+    double sign = factor(lu, n, pivot, NULL, 0);
     for (size_t i = 0; i < n * n; i++) x[i] = sign == 0 ? INFINITY : 0;
     if (sign == 0) return;
     for (size_t i = 0; i < n; i++) x[i * n + i] = 1;
@@ -284,7 +297,7 @@ static struct lu_factors eliminate_transpose(struct tape *tape, const struct nod
     size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
     if (tape_failed(tape)) return (struct lu_factors){ 0 };
     for (size_t i = 0; i < n * n; i++) lu[i] = a->value[first + i % n * n + i / n];
-    (void)factor(lu, n, pivot);
+    (void)factor(lu, n, pivot, NULL, 0);
     return (struct lu_factors){ lu, pivot };
 }
 
@@ -405,7 +418,7 @@ struct node *node_determinant(struct tape *tape, struct node *a)
     size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
     for (size_t b = 0; b < batches && !tape_failed(tape); b++) {
         memcpy(lu, a->value + b * n * n, n * n * sizeof *lu);
-        double product = factor(lu, n, pivot);
+        double product = factor(lu, n, pivot, NULL, 0);
         for (size_t i = 0; i < n; i++) product *= lu[i * n + i];
         node->value[b] = product;
     }

@@ -100,23 +100,23 @@ static struct node *outside(struct tape *tape, struct node *x, struct node *cota
                        node_reshape(tape, values, 3, lone));
 }
 
-static bool refuse_full(struct tape *tape, const struct singular *s)
+/* The vectors that belong to a value: those that complete a basis have no gradient, and PyTorch ignores their cotangents. */
+static struct node *of_values(struct tape *tape, struct node *x, const struct singular *s)
 {
-    if (s->u->shape[2] == s->values->shape[1]) return false;
-    tape_fail(tape, STATUS_SKIP, "vectors that complete a basis have no gradient");
-    return true;
+    return node_slice(tape, x, 2, 0, s->values->shape[1], 1);
 }
 
 /* (U ((U^T G - G^T U) / E) S + (I - U U^T) G S^-1) V^T */
 static void left_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct singular *s = node->parameters;
-    if (refuse_full(tape, s)) return;
-    int64_t lone[3] = { node->shape[0], 1, node->shape[2] };
-    struct node *inner = node_multiply(tape, rotation(tape, node, cotangent, s, 1),
+    int64_t lone[3] = { node->shape[0], 1, s->values->shape[1] };
+    struct node *u = of_values(tape, node, s);
+    cotangent = of_values(tape, cotangent, s);
+    struct node *inner = node_multiply(tape, rotation(tape, u, cotangent, s, 1),
                                        node_reshape(tape, s->values, 3, lone));
-    struct node *sum = node_matmul(tape, node, false, inner, false);
-    struct node *rest = outside(tape, node, cotangent, s->values);
+    struct node *sum = node_matmul(tape, u, false, inner, false);
+    struct node *rest = outside(tape, u, cotangent, s->values);
     if (rest) sum = node_add(tape, sum, rest);
     tape_accumulate(tape, node->inputs[0], node_matmul(tape, sum, false, s->v, true));
 }
@@ -125,11 +125,10 @@ static void left_backward(struct tape *tape, struct node *node, struct node *cot
 static void right_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct singular *s = node->parameters;
-    if (refuse_full(tape, s)) return;
     int64_t column[3] = { node->shape[0], node->shape[2], 1 };
     struct node *inner = node_multiply(tape, rotation(tape, node, cotangent, s, -1),
                                        node_reshape(tape, s->values, 3, column));
-    struct node *left = node_matmul(tape, s->u, false, inner, false);
+    struct node *left = node_matmul(tape, of_values(tape, s->u, s), false, inner, false);
     tape_accumulate(tape, node->inputs[0], node_matmul(tape, left, false, node, true));
 }
 

@@ -193,6 +193,7 @@ struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *a
     for (unsigned k = 0; s.can && k < (s.want->staged_gradient ? 4 : 2); k++) {
         struct staged_choice none = s.best.choice;
         none.kept = UINT64_MAX;
+        none.numbers = false;
         none.composed_functions ^= k & 1;
         none.stored ^= k >> 1;
         TRY(descend(&s, none));

@@ -9,8 +9,8 @@
  *
  * Which steps round is a matter of the framework. Tried are the kernels that round at all steps (with and without
  * rounded numbers of the call, composed functions, other formulas, gradients from stored results), and from the best of
- * them and from one that rounds at no step the others, a step at a time as long as the fit grows: more elements, or the
- * same and nearer to the others.
+ * them and from those that round at no step (composed or not, from stored results or not) the others, a step at a time as
+ * long as the fit grows: more elements, or the same and nearer to the others.
  */
 #ifndef PROBE_STANDARDS_STAGED_FIT_H
 #define PROBE_STANDARDS_STAGED_FIT_H

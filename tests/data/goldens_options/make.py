@@ -420,7 +420,6 @@ for t in (i8, u8, i64):
 g.add("Functional.hinge_embedding_loss", g.normal(4), column(1, -1, 0, -1, dtype=f64), reduction="none")
 g.add("Torch.float_power", g.normal(3, dtype=c128), torch.tensor(True))
 g.add("Torch.pow", g.normal(3, dtype=c128), torch.tensor(0, dtype=c128))
-g.add("Tensor.type", g.normal(2, dtype=f64), grad=False)
 g.add("Functional.lp_pool1d", g.integers(1, 2, 7, low=-2, high=3), 2, 3, grad=False)
 far, near = torch.tensor([[100, -100, 7]], dtype=i8), torch.tensor([[-100, 100, 9]], dtype=i8)
 g.add("Functional.pairwise_distance", far, near, grad=False)

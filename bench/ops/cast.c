@@ -111,7 +111,7 @@ const struct op ops_cast[] = {
     { "_to_copy", ATEN, "(Tensor input, *, ScalarType? dtype=None, ...)", to, OP_ONE_NODE, 0, NULL },
     { "copy", ATEN, "(Tensor input, Tensor src, bool non_blocking=False)", copy, OP_ONE_NODE, 0, NULL },
     { "type_as", TENSOR, "(Tensor input, Tensor other)", to_other, OP_ONE_NODE, 0, NULL },
-    { "type", TENSOR, "(Tensor input, Any dtype, bool non_blocking=False, ...)", to_type, OP_ONE_NODE, 0, NULL },
+    { "type", TENSOR, "(Tensor input, Any dtype=None, bool non_blocking=False, ...)", to_type, OP_ONE_NODE, 0, NULL },
     { "_foreach_copy", ATEN, "(Tensor[] input, Tensor[] src, bool non_blocking=False)", each_copy, OP_ONE_NODE, 0, NULL },
 };
 /* clang-format on */

@@ -521,6 +521,9 @@ static const struct {
     { "Tensor.type(f32(2)[1.5 -2.5], \"torch.LongTensor\")", "Any.f(i64(2)[1 -2])" },
     { "Tensor.type(i64(2)[3 0], \"torch.bool\")", "Any.f(bool(2)[1 0])" },
     { "Tensor.type(f32(1)[1.5], torch.float64)", "Any.f(f64(1)[1.5])" },
+    /* Far below 0 by reflection, not by so many terms. */
+    { "Torch.polygamma(1, f64(1)[-20000000.5])", "Any.f(f64(1)[9.869604351089361])" },
+    { "Torch.polygamma(2, f64(1)[-20000000.25])", "Any.f(f64(1)[124.02510672119928])" },
     { "Tensor.type(bf16(1)[1.5])", "Any.f(\"torch.BFloat16Tensor\")" },
 };
 /* clang-format on */

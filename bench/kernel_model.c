@@ -2,6 +2,7 @@
 #include "bench/kernel_model.h"
 
 #include "bench/allowed_model.h"
+#include "bench/equal_inputs.h"
 #include "bench/model_errors.h"
 #include "bench/model_pair.h"
 #include "bench/shared_errors.h"
@@ -24,6 +25,8 @@ static struct status attach(struct reference *r, struct bench *bench,
         return status_ok();
     }
     r->kernel_draws = shared_error_count(&models[0]->tape, nodes[0], arena);
+    r->kernel_common = errors_in_common(&models[0]->tape, nodes[0], arena);
+    r->kernel_inputs = equal_inputs(&models[0]->tape, nodes[0], arena);
     return model_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, r->kernel_bound, taken[1],
                         arena);
 }

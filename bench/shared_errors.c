@@ -1,13 +1,17 @@
-/* One walk over the nodes before the result, which are older. A node that is newer than what it goes into, softmax's sums of
+/* Walks over the nodes before the result, which are older. A node that is newer than what it goes into, softmax's sums of
  * exponentials, does not count: what elements share of it is a quarter of what each is off by. */
 #include "bench/shared_errors.h"
 
 #include <math.h>
+#include <string.h>
 
-/* Is some element off by more than one rounding, which is at most sqrt 3 times what is expected of it? */
+#include "bench/primitives/binary.h"
+
+/* Is some element off by more than one rounding, which is at most sqrt 3 times what is expected of it? Numbers are rounded once; where their
+ * bound is wider, it is that of a quotient by them. */
 static bool is_off(struct tape *tape, struct node *node)
 {
-    if (!node_is_real(node) || node_is_exact(node)) return false;
+    if (!node_is_real(node) || node_is_exact(node) || node_is_number(node)) return false;
     const double *value = node_values(tape, node);
     if (tape_failed(tape)) return false;
     for (size_t i = 0; i < node->n; i++)
@@ -33,4 +37,99 @@ size_t shared_error_count(struct tape *tape, struct node *result, struct arena *
         if (node->n && node->n < fewest && is_off(tape, node)) fewest = node->n;
     }
     return fewest;
+}
+
+/* The fraction of x, 0 for 0 and powers of two, which round nothing. */
+static double fraction_of(double x)
+{
+    int exponent;
+    double m = fabs(frexp(x, &exponent));
+    return isfinite(x) && m != 0.5 ? m : 0;
+}
+
+/* Are numbers of the call's tensors many different ones? Few numbers say nothing; powers of two round nothing. */
+static bool numbers_differ(struct tape *tape, struct node *leaf)
+{
+    enum { LOOKED_AT = 64, FEWEST = 24 };
+    double seen[LOOKED_AT];
+    size_t count = 0, different = 0;
+    const double *value = node_values(tape, leaf);
+    if (tape_failed(tape)) return false;
+    for (size_t k = 0; k < LOOKED_AT && leaf->n >= LOOKED_AT; k++) {
+        double m = fraction_of(value[k * (leaf->n / LOOKED_AT)]);
+        size_t j = 0;
+        if (m == 0) continue;
+        while (j < different && seen[j] != m) j++;
+        if (j == different) seen[different++] = m;
+        count++;
+    }
+    return different >= FEWEST || different == count;
+}
+
+/* Does the step move elements, or sum them, or multiply and sum? */
+static bool is_plain(const struct node *node)
+{
+    static const char *const plain[] = {
+        "reshape",
+        "a view",
+        "a placed part",
+        "permute",
+        "broadcast",
+        "concatenate",
+        "gather",
+        "scatter_add",
+        "sum",
+        "a matrix product",
+        "a convolution",
+        "a selection",
+        "alias",
+        "a cast to real",
+        "a stated gradient",
+    };
+    if (node_is_sum_or_product(node)) return true;
+    for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
+        if (!strcmp(node->primitive->name, plain[k])) return true;
+    return false;
+}
+
+/* A number by itself, which float holds. */
+static bool is_held(const struct node *scalar)
+{
+    double x = scalar->value[0];
+    return (double)(float)x == x;
+}
+
+/* What a step may have in common: nothing, a function's errors, or more than that. */
+enum common { COMMON_NOTHING, COMMON_FUNCTION, COMMON_MORE };
+
+static enum common common_of(struct tape *tape, struct node *node)
+{
+    if (!node_is_real(node) || !node->n) return COMMON_NOTHING;
+    if (node->imaginary) return COMMON_MORE;
+    if (!node->primitive) {
+        bool differ = node->n == 1 && node->value ? is_held(node) : numbers_differ(tape, node);
+        return differ ? COMMON_NOTHING : COMMON_MORE;
+    }
+    if (is_plain(node)) return COMMON_NOTHING;
+    for (int i = 0; i < node->input_count;
+         i++) /* x / 3, say, which may be x times a rounded 1 / 3 */
+        if (node->inputs[i]->n == 1) return COMMON_MORE;
+    return strncmp(node->primitive->name, "a function", 10) ? COMMON_MORE : COMMON_FUNCTION;
+}
+
+double errors_in_common(struct tape *tape, struct node *result, struct arena *arena)
+{
+    static const double little = 0.3, function = 1;
+    size_t functions = 0;
+    bool *marked = arena_allocate_zeroed(arena, tape->node_count + 1, sizeof *marked);
+    if (!marked) return 0;
+    marked[result->id] = true;
+    for (struct node *node = tape->newest; node; node = node->older) {
+        if (!marked[node->id]) continue;
+        enum common common = common_of(tape, node);
+        functions += common == COMMON_FUNCTION;
+        if (common == COMMON_MORE || functions > 1) return 0;
+        mark_inputs(marked, node);
+    }
+    return functions ? function : little;
 }

@@ -12,4 +12,12 @@
  */
 size_t shared_error_count(struct tape *tape, struct node *result, struct arena *arena);
 
+/* How much of what is expected of them all errors of the result may have in common:
+ *
+ *   0.3   they come from rounding sums and products of numbers that differ, which go up as often as down
+ *   1     so they do but for one function of a library, which may err to one side
+ *   0     nothing is known: several functions, constants that are rounded, sums whose terms repeat
+ */
+double errors_in_common(struct tape *tape, struct node *result, struct arena *arena);
+
 #endif

@@ -123,6 +123,7 @@ static struct status measure_with(struct sensitivity *found, const struct try_ca
     struct arena arena = { .limit_bytes = MEMORY_BYTES };
     struct api_case c;
     const char *group, *name;
+    arena_reserve(&arena, MEMORY_BYTES); /* only there is memory of one kernel used for the next */
     struct status status = try_call_find(&group, &name, &arena, call->op);
     const char *full = status.code ? NULL : arena_format(&arena, "%s.%s.0", group, name);
     if (!status.code && !full) status = status_no_memory(0);

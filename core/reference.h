@@ -87,6 +87,11 @@ struct reference {
     /* Fewest elements of an intermediate value that is off by more than one rounding: the elements share its errors. 0
      * without a model. */
     size_t kernel_draws;
+    /* How much of their expected size all errors may have in common, but for chance: 0 as far as nothing is known of it (bench/shared_errors.h). */
+    double kernel_common;
+    /* Of a call that maps elements one by one, what each element comes from: equal numbers for equal inputs. NULL where that says
+     * nothing: of other calls, and where few elements come from equal inputs (bench/equal_inputs.h). */
+    const uint64_t *kernel_inputs;
 
     /* The same two for a kernel whose intermediate results are tensors of `dtype`, rounded after every
      * step of the op's composition (sums still in the compute dtype), and what those steps are. `stage`

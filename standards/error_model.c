@@ -424,6 +424,9 @@ static void measure_all(struct model_findings *out, const struct model *model, s
     size_t draws = model->want->kernel_draws;
     *out = (struct model_findings){ .n = model->want->n,
                                     .worst.index = SIZE_MAX,
+                                    .common = model->dtype == model->compute
+                                                  ? model->want->kernel_common
+                                                  : 0,
                                     .draws = draws ? draws : SIZE_MAX };
     *uncertain_count = 0;
     bool by_blocks = has_blocks(model);
@@ -500,7 +503,7 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
         TRY(measure(out, arena, &model, complex, uncertain, MOST_REFINED, &count));
     }
     if (!refined) arena_rewind(arena, before); /* what is refined stays */
-    return status_ok();
+    return unequal_results_find(&out->unequal, arena, got, want);
 }
 
 double error_model_allowed(const struct reference *want, size_t i)

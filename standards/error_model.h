@@ -25,6 +25,7 @@
 #include "core/tensor.h"
 #include "standards/error_lines.h"
 #include "standards/error_statistics.h"
+#include "standards/unequal_results.h"
 
 /* An element that no legitimate kernel returns. */
 struct model_outlier {
@@ -41,11 +42,13 @@ struct model_findings {
 
     /* Of the elements with a model that is not exact. */
     struct error_summary statistics;
+    double common;  /* what the errors may have in common, 0: nothing is known (struct reference) */
     size_t draws;   /* fewest errors that the elements may share; SIZE_MAX where nothing is known */
     double largest; /* of |z| */
     size_t largest_index;
     double second; /* the next largest; 0 where the output is narrower than the arithmetic */
     struct line_findings lines;
+    struct unequal_results unequal;
 
     /* Outputs narrower than the arithmetic: elements that are not the rounded reference, and
      * how many the model's rms expects. */

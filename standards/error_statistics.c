@@ -206,6 +206,15 @@ static bool rows_explain(struct error_statistics *statistics, double best)
            (rows < FEWEST || fabs(statistics->shifts / rows) < 1.5);
 }
 
+/* Do the means of the rows differ by more than half of what the errors do? What all have in common is no error of a row. */
+static bool rows_share(const struct error_statistics *statistics)
+{
+    const struct error_sums *all = &statistics->all;
+    double common = all->toward / all->count;
+    double apart = statistics->row_squares / statistics->rows - common * common;
+    return apart > (all->squares / all->count - common * common) / 2;
+}
+
 void error_statistics_close(struct error_summary *out, struct error_statistics *statistics)
 {
     struct error_sums sums = { 0 };
@@ -216,10 +225,8 @@ void error_statistics_close(struct error_summary *out, struct error_statistics *
     if (statistics->distinct_count <= DISTINCT_MOST) add_groups(&sums, statistics);
     else sums = statistics->all;
     out->independent = sums.count;
-    bool shared = statistics->row > 1 && statistics->rows > 1 &&
-                  statistics->row_squares / statistics->rows >
-                      statistics->all.squares / statistics->all.count / 2;
-    if (shared) out->independent = fmin(sums.count, statistics->rows);
+    if (statistics->row > 1 && statistics->rows > 1 && rows_share(statistics))
+        out->independent = fmin(sums.count, statistics->rows);
     out->rms = sqrt(sums.squares / sums.count);
     out->bias = fmax(fabs(sums.signed_sum), fabs(sums.toward)) / sums.count;
     for (int k = 1; k < SCALES; k++) {

@@ -43,12 +43,14 @@ static double limit_of_rms(const struct row *row, const struct model_findings *f
     return n > 0 && n < MANY ? limit * rms_by_chance(n) / rms_by_chance(MANY) : limit;
 }
 
-/* The mean of many errors has its limit, 1.5, say: two constants that are rounded. That of n may be 1 and what chance makes of
- * errors of 1, which is above sqrt(2 x / n) with a probability of at most e^-x. */
+/* The mean of many errors has its limit, 1.5, say: two constants that are rounded. That of n may be what the errors have in common,
+ * 1 where nothing is known of that, and what chance makes of errors of 1, which is above sqrt(2 x / n) with a probability of at most e^-x. */
 static double limit_of_bias(const struct row *row, const struct model_findings *findings)
 {
-    double n = errors_that_count(findings);
-    return row_limit(row, LIMIT_MODEL_BIAS) * fmax(1, (1 + sqrt(2 * CHANCE / n)) / 1.5);
+    static const double usual = 1.5;
+    double n = errors_that_count(findings), chance = sqrt(2 * CHANCE / n);
+    double most = findings->common > 0 ? findings->common + chance : fmax(usual, 1 + chance);
+    return row_limit(row, LIMIT_MODEL_BIAS) * most / usual;
 }
 
 /* The largest of n errors grows with n: as far as the limit is out for one, n normal errors have their limit at
@@ -170,6 +172,22 @@ static bool no_outlier(struct row *row, const struct model_findings *findings)
     return holds;
 }
 
+/* Elements that are made of the same numbers have the same result. */
+static bool equals_hold(struct row *row, const struct unequal_results *unequal)
+{
+    double most = row_limit(row, LIMIT_MODEL_EQUAL);
+    bool holds = unequal->units <= most;
+    if (!unequal->count) return true;
+    row_note(row, "model_equal", unequal->units, most, holds);
+    if (!holds)
+        row_say(row,
+                "Error model: element %zu is %.3g units in the last place away from %.9g, which "
+                "most elements "
+                "are that are made of the same numbers.\n",
+                unequal->index, unequal->units, unequal->usual);
+    return holds;
+}
+
 static bool statistics_hold(struct row *row, const struct model_findings *findings)
 {
     const struct error_summary *statistics = &findings->statistics;
@@ -193,6 +211,7 @@ static bool is_explained(const struct row *row, const struct model_findings *fin
 {
     const struct error_summary *statistics = &findings->statistics;
     double n = statistics->independent;
+    if (findings->unequal.units > row_limit(row, LIMIT_MODEL_EQUAL)) return false;
     return findings->beyond == 0 && findings->largest <= limit_of_largest(row, findings) &&
            findings->lines.quotient <= row_limit(row, LIMIT_MODEL_LINE) &&
            statistics->rms <= limit_of_rms(row, findings) &&
@@ -286,6 +305,7 @@ static bool model_holds(struct row *row, const struct model_findings *findings)
 {
     bool holds = elements_hold(row, findings);
     holds &= statistics_hold(row, findings);
+    holds &= equals_hold(row, &findings->unequal);
     return holds & flips_hold(row, findings);
 }
 

@@ -55,13 +55,14 @@ enum limit {
     LIMIT_FLOAT8_PROPORTION,     /* error when a larger share of an 8-bit float output is counted */
     LIMIT_INTEGER_MAX_ABS_ERROR, /* pass at or below, where `integer_by_distance` */
     /* the error model of `strict`: derivations in docs/standards.md */
-    LIMIT_MODEL_WORST,     /* error over what is allowed, of the worst element */
-    LIMIT_MODEL_RMS,       /* of the errors in units of their expected rms */
-    LIMIT_MODEL_BIAS,      /* mean of the same, signed */
-    LIMIT_MODEL_LARGEST,   /* largest of the same */
-    LIMIT_MODEL_OUTLIER,   /* that, from which on it is compared with the second largest */
-    LIMIT_MODEL_FLIPS,     /* on elements that are not the rounded reference, over expected ones */
-    LIMIT_MODEL_NATS,      /* by which scales of at most 1.5 fit worse than the best */
+    LIMIT_MODEL_WORST,   /* error over what is allowed, of the worst element */
+    LIMIT_MODEL_RMS,     /* of the errors in units of their expected rms */
+    LIMIT_MODEL_BIAS,    /* mean of the same, signed */
+    LIMIT_MODEL_LARGEST, /* largest of the same */
+    LIMIT_MODEL_EQUAL,   /* units by which elements that are made of the same numbers may differ */
+    LIMIT_MODEL_OUTLIER, /* that, from which on it is compared with the second largest */
+    LIMIT_MODEL_FLIPS,   /* on elements that are not the rounded reference, over expected ones */
+    LIMIT_MODEL_NATS,    /* by which scales of at most 1.5 fit worse than the best */
     LIMIT_MODEL_SIGNATURE, /* correlation of the errors with what a short format makes */
     LIMIT_MODEL_LINE,      /* error of a row, column, tile or lane beyond what the others show */
     LIMIT_MODEL_STAGED, /* least share that a kernel with roundings between the steps gives, for a warning */

@@ -31,6 +31,7 @@ static const struct {
     { "dgesdd_", &loaded.functions.dgesdd },
     { "dgeqrf_", &loaded.functions.dgeqrf },
     { "dorgqr_", &loaded.functions.dorgqr },
+    { "zgebal_", &loaded.functions.zgebal },
     { "zgeev_", &loaded.functions.zgeev },
     { "openblas_set_num_threads", &loaded.set_threads },
     { "openblas_get_parallel", &loaded.parallel },

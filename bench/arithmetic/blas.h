@@ -24,6 +24,8 @@ void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
 void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,
              double *work, const int *work_length, int *info);
 
+void zgebal_(const char *job, const int *n, double _Complex *a, const int *lda, int *low, int *high,
+             double *scale, int *info, size_t job_length);
 void zgeev_(const char *left, const char *right, const int *n, double _Complex *a, const int *lda,
             double _Complex *values, double _Complex *left_vectors, const int *left_length,
             double _Complex *right_vectors, const int *right_length, double _Complex *work,
@@ -37,6 +39,7 @@ struct blas {
     __typeof__(dgesdd_) *dgesdd;
     __typeof__(dgeqrf_) *dgeqrf;
     __typeof__(dorgqr_) *dorgqr;
+    __typeof__(zgebal_) *zgebal;
     __typeof__(zgeev_) *zgeev;
 };
 

@@ -18,10 +18,11 @@ struct factor {
 /* `count` of the lines, from line `first` on. */
 struct factor factor_lines(const struct factor *f, size_t first, size_t count);
 
-/* The lines of a factor one after the other, floats where products are exact, else doubles, and a power of two that no
+/* The lines of a factor, `step` elements apart, floats where products are exact, else doubles, and a power of two that no
  * element of each exceeds. */
 struct dot_lines {
     const void *x;
+    size_t step;
     const double *scale;
 };
 

@@ -39,12 +39,21 @@ struct dots {
 static double extracted(double *hi, double *lo, const struct dots *d, size_t i, size_t j,
                         double scale)
 {
-    size_t k = d->c->k;
+    size_t x = i * d->a.step, y = j * d->b.step;
     if (d->c->exact_products)
-        return dot_extracted_single(hi, lo, &d->dot, (const float *)d->a.x + i * k,
-                                    (const float *)d->b.x + j * k, scale);
-    return dot_extracted(hi, lo, &d->dot, (const double *)d->a.x + i * k,
-                         (const double *)d->b.x + j * k, scale);
+        return dot_extracted_single(hi, lo, &d->dot, (const float *)d->a.x + x,
+                                    (const float *)d->b.x + y, scale);
+    return dot_extracted(hi, lo, &d->dot, (const double *)d->a.x + x, (const double *)d->b.x + y,
+                         scale);
+}
+
+/* Terms first .. first + count - 1 of a line as doubles. */
+static void take_terms(double *out, const struct dots *d, const struct dot_lines *lines,
+                       size_t line, size_t first, size_t count)
+{
+    size_t at = line * lines->step + first;
+    if (d->c->exact_products) dtype_to_double(out, (const float *)lines->x + at, DT_F32, count);
+    else memcpy(out, (const double *)lines->x + at, count * sizeof *out);
 }
 
 static double least_scale(const struct dots *d, size_t i, size_t j)
@@ -58,14 +67,9 @@ static double extracted_deeply(double *hi, double *lo, const struct dots *d, siz
                                double scale)
 {
     size_t k = d->c->k;
-    const double *x = (const double *)d->a.x + i * k, *y = (const double *)d->b.x + j * k;
-    if (d->c->exact_products) {
-        dtype_to_double(d->wide, (const float *)d->a.x + i * k, DT_F32, k);
-        dtype_to_double(d->wide + k, (const float *)d->b.x + j * k, DT_F32, k);
-        x = d->wide;
-        y = d->wide + k;
-    }
-    return dot_extracted_deeply(hi, lo, &d->dot, x, y, scale);
+    take_terms(d->wide, d, &d->a, i, 0, k);
+    take_terms(d->wide + k, d, &d->b, j, 0, k);
+    return dot_extracted_deeply(hi, lo, &d->dot, d->wide, d->wide + k, scale);
 }
 
 static bool passes(const struct dot_matrix *c, const struct certificate *certificate, double value,
@@ -125,15 +129,6 @@ static uint64_t in_two_rows(const uint64_t *open)
         once |= open[i];
     }
     return twice;
-}
-
-/* Terms first .. first + count - 1 of a line as doubles. */
-static void take_terms(double *out, const struct dots *d, const struct dot_lines *lines,
-                       size_t line, size_t first, size_t count)
-{
-    size_t at = line * d->c->k + first;
-    if (d->c->exact_products) dtype_to_double(out, (const float *)lines->x + at, DT_F32, count);
-    else memcpy(out, (const double *)lines->x + at, count * sizeof *out);
 }
 
 /* Sums of ROWS rows with each of up to WIDTH columns. */

@@ -101,3 +101,24 @@ struct status lapack_general_eigenvectors(double _Complex *values, double _Compl
                   &length, real_work, &info, 1, 1);
     return done(info);
 }
+
+static void exchange(double *x, int i, int k)
+{
+    double kept = x[i];
+    x[i] = x[k];
+    x[k] = kept;
+}
+
+struct status lapack_balance(double *scale, double _Complex *a, size_t n, struct arena *arena)
+{
+    int order = (int)n, low = 1, high = order, info = 0;
+    double *found = arena_allocate_array(arena, n, sizeof *found);
+    if (!found) return status_no_memory(n * sizeof *found);
+    blas()->zgebal("B", &order, a, &order, &low, &high, found, &info, 1);
+    if (info) return done(info);
+    /* Beside the rows from `low` to `high` stand those that were exchanged, each with its partner in place of a factor: undone as by zgebak. */
+    for (int i = 1; i <= order; i++) scale[i - 1] = i < low || i > high ? 1 : found[i - 1];
+    for (int i = low - 1; i >= 1; i--) exchange(scale, i - 1, (int)found[i - 1] - 1);
+    for (int i = high + 1; i <= order; i++) exchange(scale, i - 1, (int)found[i - 1] - 1);
+    return status_ok();
+}

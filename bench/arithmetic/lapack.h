@@ -26,6 +26,11 @@ struct status lapack_singular_vectors(double *values, double *left, double *righ
 struct status lapack_general_eigenvectors(double _Complex *values, double _Complex *vectors,
                                           double _Complex *a, size_t n, struct arena *arena);
 
+/* Any a (n, n), n > 0, its columns one after the other: becomes D^-1 A D, rows and columns in another order perhaps, as LAPACK balances it
+ * before it looks for eigenvalues (Parlett and Reinsch, Balancing a matrix for calculation of eigenvalues and eigenvectors, 1969);
+ * `scale` gets the diagonal of D, powers of 2, by the rows of a as given. */
+struct status lapack_balance(double *scale, double _Complex *a, size_t n, struct arena *arena);
+
 /* a (m, n) = q r by Householder's reflections, m, n > 0: q (m, columns) with orthonormal columns, columns >= min(m, n)
  * and at most m; the upper trapezoid r (min(m, n), n). */
 struct status lapack_qr(double *q, double *r, const double *a, size_t m, size_t n, size_t columns,

@@ -84,3 +84,10 @@ VECTORIZED bool all_finite(const double *x, size_t n)
     for (size_t i = 0; i < n; i++) sum += x[i] * 0;
     return sum == 0;
 }
+
+VECTORIZED bool all_finite_floats(const float *x, size_t n)
+{
+    float sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i] * 0;
+    return sum == 0;
+}

@@ -19,5 +19,6 @@ void line_squares_to_norms(double *norm, size_t lines, size_t length);
 
 /* Is none of them infinite or NaN? */
 bool all_finite(const double *x, size_t n);
+bool all_finite_floats(const float *x, size_t n);
 
 #endif

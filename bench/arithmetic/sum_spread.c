@@ -164,6 +164,19 @@ OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, s
     take_error(worst, sums.parts, sums.walk, width);
 }
 
+/* sum S_k^2 of two lanes, which take turns. */
+OF_ANY_WIDTH void spreads_of_turns(double *restrict spread, const double *restrict term, size_t n,
+                                   size_t width)
+{
+    double walk[2][WIDTH] = { { 0 } };
+    for (size_t k = 0; k < n; k++) FOR_EACH_LINE
+        {
+            double next = walk[k & 1][w] + term[k * width + w];
+            walk[k & 1][w] = next;
+            spread[w] += next * next;
+        }
+}
+
 /* sum S_k^2 of a kernel with eight lanes, or four, each a walk of its own. Data of alternating signs are
  * kind to the other orders and not to these. Lanes j and j + 4 of eight are lane j of four; they are walked together, for their
  * sums to stay in registers. */
@@ -215,7 +228,7 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
 {
     /* S_k from the front are walk[k]; those from the back are S - walk[k - 1]. */
     double walk[WIDTH] = { 0 }, first[WIDTH] = { 0 }, second[WIDTH] = { 0 }, squares[WIDTH] = { 0 },
-           lanes[WIDTH], errors[WIDTH];
+           lanes[WIDTH], turns[WIDTH] = { 0 }, errors[WIDTH];
     FOR_EACH_LINE parts[w] = (struct sum_spread){ 0, 0 };
     if (n < 2 && !products) return;
     for (size_t k = 0; k < n; k++) {
@@ -229,13 +242,15 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
         }
     }
     spreads_of_lanes(lanes, term, n, width);
+    if (products) spreads_of_turns(turns, term, n, width);
     double size = (double)n;
     FOR_EACH_LINE
     {
         double before = first[w] - walk[w], before_second = second[w] - walk[w] * walk[w];
         double reverse = size * walk[w] * walk[w] - 2 * walk[w] * before + before_second;
         double any = sum_spread_of_any_order(size, walk[w], squares[w]);
-        double spread = larger(larger(larger(second[w], reverse), any), lanes[w]) / 3;
+        double spread =
+            larger(larger(larger(second[w], reverse), any), larger(lanes[w], turns[w])) / 3;
         parts[w].formula = products ? spread + squares[w] / 3 : spread;
     }
     if (!single) return;

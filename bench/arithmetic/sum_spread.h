@@ -2,8 +2,9 @@
  *
  * Adding x_1 .. x_n one after the other rounds every partial sum S_k, each by u |S_k| / sqrt 3 in the root mean
  * square when the roundings are independent and uniform. So the error of a sum has the variance u^2 / 3 sum S_k^2,
- * which depends on the order. Taken is the largest over the forward and the reverse order, eight or four lanes and the mean
- * over all orders, (n + 1) / 6 (Q - S^2 / n) + S^2 (n + 1)(2 n + 1) / (6 n) with Q = sum x^2 and S = sum x; kernels
+ * which depends on the order. Taken is the largest over the forward and the reverse order, eight or four lanes, two of products
+ * (OpenBLAS' sgemm on AVX2 adds those of even and of odd places apart), and the mean over all orders,
+ * (n + 1) / 6 (Q - S^2 / n) + S^2 (n + 1)(2 n + 1) / (6 n) with Q = sum x^2 and S = sum x; kernels
  * that add in blocks round fewer and smaller partial sums. Terms that are products have been rounded once themselves: u^2 / 3 Q more.
  *
  * Roundings are not independent where terms repeat: every step errs the same way. So the sum is also formed in

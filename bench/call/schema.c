@@ -38,6 +38,7 @@ static const char *const synonyms[][2] = {
     { "indices_or_sections", "sections" },         { "tau", "input2" },
     { "other", "input3" },   { "pivots", "LU_pivots" }, { "input", "self_or_result" },
     { "input", "tensor" },   { "other", "b" },
+    { "value", "scalars" },  { "src", "other" },
 };
 /* clang-format on */
 

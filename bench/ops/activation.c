@@ -47,9 +47,14 @@ static struct node *threshold_of(struct call *call, const char *name, const stru
 static const char *const of_input[] = { "input", NULL };
 
 /* y = f(x) by name (text). */
+/* text: the function; silu of complex numbers is x sigmoid(x). */
 static void function(struct call *call)
 {
-    call_return(call, node_apply(call->tape, call->op->text, input_of(call)));
+    struct tape *tape = call->tape;
+    struct node *x = input_of(call);
+    if (x->imaginary && !strcmp(call->op->text, "silu"))
+        call_return(call, node_multiply(tape, x, node_function(tape, "sigmoid", x)));
+    else call_return(call, node_apply(tape, call->op->text, x));
 }
 
 static void function_backward(struct call *call)
@@ -572,8 +577,8 @@ done:
     return holds;
 }
 
-/* The slopes drawn: native ones by us, the device's as its output shows them. At 0 it shows none: the one in the middle, which a
- * model lets be any. NULL: not known. */
+/* The slopes drawn: native ones by us, the device's as its output shows them, a product that was rounded. At 0 it shows none: the one
+ * in the middle, which a model lets be any. NULL: not known. */
 static struct node *drawn_slopes(struct call *call, struct node *x, double low, double high)
 {
     struct tape *tape = call->tape;
@@ -583,12 +588,13 @@ static struct node *drawn_slopes(struct call *call, struct node *x, double low, 
     struct node *slopes = node_new_real(tape, DT_NONE, x->rank, x->shape);
     struct node *unseen = node_new_real(tape, DT_NONE, x->rank, x->shape);
     const double *from = node_values(tape, x), *to = y ? node_values(tape, y) : NULL;
+    double unit = got ? ldexp(1, -dtype_info(got->dtype)->significand_bits) : 0;
     for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) {
         bool shown = to && from[i] != 0;
         slopes->value[i] = shown ? to[i] / from[i]
                            : to  ? (low + high) / 2
                                  : low + (high - low) * random_uniform(call, i);
-        unseen->value[i] = shown ? 0 : (high - low) / 2;
+        unseen->value[i] = shown ? fabs(slopes->value[i]) * unit : (high - low) / 2;
     }
     return node_model_error(tape, slopes, unseen, (tape_is_typical(tape) ? 4 : 1) / tape->unit);
 }

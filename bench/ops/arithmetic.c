@@ -69,8 +69,9 @@ static int64_t least_common_multiple(int64_t a, int64_t b)
 static int64_t step(int64_t a, int64_t b) { return a == 0 ? b : a > 0; }
 
 /* PyTorch raises on integer division by zero. */
-static void refuse_zero_divisors(struct call *call, const struct node *b)
+static void refuse_zero_divisors(struct call *call, const struct node *a, const struct node *b)
 {
+    if (!a->n) return; /* nothing is divided */
     for (size_t i = 0; i < b->n && !tape_failed(call->tape); i++)
         if (!call_require(call, b->integer[i] != 0, "an integer divisor is 0")) return;
 }
@@ -136,7 +137,7 @@ static void divide_rounded(struct call *call, bool down)
     struct tape *tape = call->tape;
     struct operands operands = two_operands(call, "input", "other");
     if (operands.integral) {
-        refuse_zero_divisors(call, operands.b);
+        refuse_zero_divisors(call, operands.a, operands.b);
         call_return(call, node_integer_binary(tape, operands.dtype,
                                               down ? quotient_floor : truncated_quotient,
                                               operands.a, operands.b));
@@ -166,7 +167,7 @@ static void modulo(struct call *call)
     struct operands operands = two_operands(call, "input", "other");
     bool floored = !strcmp(call->op->text, "remainder");
     if (operands.integral) {
-        refuse_zero_divisors(call, operands.b);
+        refuse_zero_divisors(call, operands.a, operands.b);
         call_return(call,
                     node_integer_binary(tape, operands.dtype, floored ? rest_floor : rest_trunc,
                                         operands.a, operands.b));

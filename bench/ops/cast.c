@@ -8,6 +8,8 @@
 #include "bench/ops/quantizing.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/stated_gradient.h"
 
 /* detail: the dtype. */
 static void to_fixed(struct call *call)
@@ -32,9 +34,15 @@ static void copy(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *self = call_tensor(call, "input"), *source = call_tensor(call, "src");
-    call_return_typed(
-        call, node_broadcast(tape, node_cast(tape, source, self->dtype), self->rank, self->shape),
-        self->dtype);
+    struct node *y =
+        node_broadcast(tape, node_cast(tape, source, self->dtype), self->rank, self->shape);
+    if (!self->integer && !self->imaginary &&
+        !y->imaginary) { /* what was there has a gradient of 0 */
+        struct node *before = node_constant(tape, DT_NONE, 0, self->rank, self->shape);
+        y = node_select(tape, node_integer_constant(tape, DT_BOOL, 1, 0, NULL), y,
+                        node_flat(tape, before, 1, &self));
+    }
+    call_return_typed(call, y, self->dtype);
 }
 
 /* to(other), type_as(other). */

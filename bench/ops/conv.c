@@ -8,9 +8,11 @@
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/primitives/convolution.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
+#include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/promotion.h"
@@ -62,9 +64,16 @@ static struct node *add_bias(struct tape *tape, struct node *y, struct node *bia
     if (!bias) return y;
     bias = node_reshape(tape, bias, 5, shape);
     y = node_add(tape, y, bias);
-    if (!tape_is_model(tape) || y->imaginary) return y;
+    if (!tape_is_model(tape)) return y;
     double roundings = tape_is_typical(tape) ? 2 * sqrt(terms) : terms;
-    return node_model_error(tape, y, node_broadcast(tape, bias, 5, y->shape), roundings);
+    bias = node_broadcast(tape, node_to_real(tape, bias), 5, y->shape);
+    if (!y->imaginary) return node_model_error(tape, y, bias, roundings);
+    /* Complex ones by three real convolutions, of sums of the parts for the imaginary part (PyTorch): (b_r + b_i + ...) - (b_r + ...). */
+    struct node *re = node_apply(tape, "abs", node_detach(tape, node_real_part(tape, bias)));
+    struct node *im = node_apply(tape, "abs", node_detach(tape, node_imaginary_part(tape, bias)));
+    return node_complex(tape, node_model_error(tape, node_real_part(tape, y), re, roundings + 1),
+                        node_model_error(tape, node_imaginary_part(tape, y), node_add(tape, re, im),
+                                         roundings + 2));
 }
 
 /* x * w with explicit zero padding where it is not symmetric ("same" with an even kernel). */

@@ -11,8 +11,8 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/complex_parts.h"
-#include "bench/primitives/cotangent.h"
 #include "bench/primitives/composed_functions.h"
+#include "bench/primitives/cotangent.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
@@ -198,8 +198,8 @@ static void logit(struct call *call)
                                    node_apply(tape, "log1p", node_negate(tape, z)));
     if (composes(tape))
         y = node_as_steps(
-            tape, y,
-            node_apply(tape, "log", node_divide(tape, z, node_subtract(tape, one, z))), "logit");
+            tape, y, node_apply(tape, "log", node_divide(tape, z, node_subtract(tape, one, z))),
+            "logit");
     y = node_select(tape, node_compare(tape, COMPARE_EQ, z, one), node_scalar(tape, INFINITY), y);
     call_return_typed(call, node_stated_gradient(tape, y, 1, &x, logit_slope, eps), dtype);
 }

@@ -316,10 +316,18 @@ static bool is_whole(const int64_t *ranks, const struct node *a)
     return true;
 }
 
+static struct node *model_either(struct tape *tape, struct node *y, struct node *other)
+{
+    if (!y->imaginary || !other->imaginary) return node_model_either(tape, y, other);
+    return node_complex(
+        tape, node_model_either(tape, node_real_part(tape, y), node_real_part(tape, other)),
+        node_model_either(tape, node_imaginary_part(tape, y), node_imaginary_part(tape, other)));
+}
+
 /* The shortest solution for the nearest matrices of those ranks; NULL: of full rank. PyTorch's gradient is that of P B, P the
- * pseudo-inverse. */
+ * pseudo-inverse, and so is the error of a solution `by_values`, singular ones. */
 static struct node *solution_of_ranks(struct call *call, struct node *a, struct node *b,
-                                      const int64_t *ranks)
+                                      const int64_t *ranks, bool by_values)
 {
     struct tape *tape = call->tape;
     int64_t k = a->shape[1] < a->shape[2] ? a->shape[1] : a->shape[2];
@@ -328,7 +336,9 @@ static struct node *solution_of_ranks(struct call *call, struct node *a, struct 
     struct node *inverse = pseudo_inverse_of_rank(tape, a, ranks ? ranks : full, a);
     struct node *product = node_matmul(tape, inverse, false, b, false);
     if (!is_whole(ranks, a)) return product;
-    return node_straight_through(tape, least_squares(call, a, b), product);
+    struct node *y = least_squares(call, a, b);
+    if (by_values && tape_is_model(tape)) y = model_either(tape, y, product);
+    return node_straight_through(tape, y, product);
 }
 
 /* Solution, squared residuals, rank, singular values; which of the latter there are depends on LAPACK's driver. */
@@ -363,12 +373,13 @@ void call_least_squares(struct call *call, const char *name)
         if (!ranks) return;
     }
     bool whole = is_whole(ranks, a);
-    struct node *columns = call_matrices(call, b), *y = solution_of_ranks(call, a, columns, ranks);
+    bool by_values = is_driver(driver, "gelss", "gelsd");
+    struct node *columns = call_matrices(call, b),
+                *y = solution_of_ranks(call, a, columns, ranks, by_values);
     if (!whole && rcond > least) { /* PyTorch's gradient is that of the default limit */
         const struct rank_tolerance usual = { least, 0 };
-        const int64_t *own =
-            call_ranks(call, a, rank_tolerances_all(tape, a->shape[0], usual));
-        y = node_straight_through(tape, y, solution_of_ranks(call, a, columns, own));
+        const int64_t *own = call_ranks(call, a, rank_tolerances_all(tape, a->shape[0], usual));
+        y = node_straight_through(tape, y, solution_of_ranks(call, a, columns, own, by_values));
     }
     struct node *solution = with_leading_of(tape, y, x);
     if (vector) solution = node_squeeze(tape, solution, 1u << (solution->rank - 1));
@@ -386,8 +397,7 @@ void call_least_squares(struct call *call, const char *name)
         found->integer[i] = ranks[i];
     if (found) call_return(call, found);
     else call_return(call, node_integer_constant(tape, DT_I64, 0, 1, (int64_t[]){ 0 }));
-    if (is_driver(driver, "gelss", "gelsd"))
-        call_return_real_batch(call, node_singular_values(tape, a), x);
+    if (by_values) call_return_real_batch(call, node_singular_values(tape, a), x);
     else call_return_empty(call, dtype_component(x->dtype));
 }
 

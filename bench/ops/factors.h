@@ -35,4 +35,11 @@ struct node *call_reflected(struct call *call, struct node *input, struct node *
 void call_general_eigen(struct call *call, bool vectors);
 void call_least_squares(struct call *call, const char *right);
 
+/* L and U of matrices x packed as LAPACK does, (batch, m, n), and the exchanges of rows, (batch, min(m, n)); `wanted` as for node_lu. */
+struct node *call_factors_packed(struct call *call, struct node *x, struct node **pivots,
+                                 const int64_t *wanted);
+
+/* Return the factors, and pivots as the call's flat output `output`, that aten's solvers keep of the argument `name`. */
+struct node *call_return_factors_used(struct call *call, const char *name, size_t output);
+
 #endif

@@ -20,6 +20,7 @@
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/gather.h"
+#include "bench/primitives/line_errors.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/roots_of_unity.h"

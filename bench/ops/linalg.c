@@ -1,11 +1,12 @@
-/* Linear algebra whose results are determined: inverses, solutions, determinants, Cholesky and LU
- * factors, powers and exponentials, singular values. Factorizations that are unique only up to
- * signs or a basis are those of bench/ops/factorization.c. */
+/* Linear algebra whose results are determined: inverses, solutions, determinants, Cholesky factors, powers
+ * and exponentials, singular values. LU factors are those of bench/ops/lu.c, factorizations that are unique only
+ * up to signs or a basis those of bench/ops/factorization.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/factors.h"
 #include "bench/ops/integers.h"
 #include "bench/ops/matrices.h"
 #include "bench/ops/norms.h"
@@ -19,7 +20,6 @@
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/cotangent.h"
-#include "bench/primitives/gather.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
 #include "bench/primitives/matrix_model.h"
@@ -31,61 +31,6 @@
 #include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/promotion.h"
-
-static struct node *square_factors(struct tape *tape, struct node *a, struct node **pivots)
-{
-    return a->imaginary ? node_complex_lu(tape, a, pivots) : node_lu(tape, a, pivots);
-}
-
-/* a (batch, m, n) at the upper left of a square whose other diagonal elements are ones. */
-static struct node *squared(struct tape *tape, struct node *a)
-{
-    bool wide = a->shape[1] < a->shape[2];
-    int64_t rows = a->shape[1], columns = a->shape[2], more = llabs(rows - columns);
-    int64_t shape[3] = { a->shape[0], wide ? more : rows, wide ? columns : more };
-    struct node *rest = node_constant(tape, a->dtype, 0, 3, shape);
-    for (int64_t i = 0; !tape_failed(tape) && i < shape[0] * more; i++) {
-        int64_t row = wide ? i % more : columns + i % more, column = wide ? rows + row : i % more;
-        rest->value[(i / more * shape[1] + row) * shape[2] + column] = 1;
-    }
-    return node_concatenate(tape, (struct node *[]){ a, rest }, 2, wide ? 1 : 2);
-}
-
-/* The rows of a exchanged as pivots (batch, n), counted from 1, say. */
-static struct node *exchanged_rows(struct tape *tape, struct node *a, const struct node *pivots)
-{
-    int64_t m = a->shape[1], n = a->shape[2], swaps = pivots->shape[1];
-    int64_t *map = tape_allocate(tape, a->n, sizeof *map);
-    int64_t *row = tape_allocate(tape, (size_t)m, sizeof *row);
-    if (tape_failed(tape)) return a;
-    for (int64_t b = 0; b < a->shape[0]; b++) {
-        for (int64_t i = 0; i < m; i++) row[i] = i;
-        for (int64_t k = 0; k < swaps; k++) {
-            int64_t other = pivots->integer[b * swaps + k] - 1, t = row[k];
-            row[k] = row[other];
-            row[other] = t;
-        }
-        for (int64_t i = 0; i < m * n; i++) map[b * m * n + i] = (b * m + row[i / n]) * n + i % n;
-    }
-    return node_gather(tape, a, 3, a->shape, map, 0);
-}
-
-/* L and U packed as LAPACK does, and the exchanges of rows, (batch, min(m, n)). A matrix that is not square is part of one that is: more rows
- * of the identity below a wide one are never pivots. Beside a tall one more columns would be exchanged with its rows, so the exchanges are
- * made first; those of the rows behind are the identity's, and change nothing. */
-static struct node *factors_packed(struct call *call, struct node *x, struct node **pivots)
-{
-    struct tape *tape = call->tape;
-    struct node *a = call_matrices(call, x), *none;
-    *pivots = a;
-    if (tape_failed(tape) || a->shape[1] == a->shape[2]) return square_factors(tape, a, pivots);
-    int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
-    struct node *lu = square_factors(tape, squared(tape, a), pivots);
-    if (tape_failed(tape)) return lu;
-    *pivots = node_slice(tape, *pivots, 1, 0, k, 1);
-    if (m > n) lu = square_factors(tape, squared(tape, exchanged_rows(tape, a, *pivots)), &none);
-    return node_slice(tape, node_slice(tape, lu, 1, 0, m, 1), 2, 0, n, 1);
-}
 
 /* Is an element on a diagonal nothing, in float32, beside the largest of its matrix? */
 static bool has_lost_pivot(struct tape *tape, struct node *factor)
@@ -121,7 +66,7 @@ static void inverse(struct call *call)
     call_return_typed(
         call, with_leading_of(call->tape, node_inverse(call->tape, call_matrices(call, x)), x),
         x->dtype);
-    if (call->op->detail) call_return_info(call, x, factors_packed(call, x, &pivots));
+    if (call->op->detail) call_return_info(call, x, call_factors_packed(call, x, &pivots, NULL));
 }
 
 /* PyTorch's gradient L^-H X L^-1 with P = L^H G, X half of its lower triangle and of the adjoint of what is below the diagonal. The
@@ -199,7 +144,7 @@ static void solve(struct call *call)
     struct node *a = call_tensor(call, "A");
     call_return_solution(call, a, call_tensor(call, "B"));
     struct node *pivots;
-    if (call->op->detail) call_return_info(call, a, factors_packed(call, a, &pivots));
+    if (call->op->detail) call_return_info(call, a, call_factors_packed(call, a, &pivots, NULL));
 }
 
 struct product_of_factor {
@@ -304,73 +249,17 @@ static void determinant(struct call *call)
     }
 }
 
-struct open_pivots {
-    const size_t *first; /* of each matrix, the first that rounding may have chosen otherwise */
-    size_t n;
-};
-
-static bool is_open_pivot(void *context, size_t i, int64_t pivot)
-{
-    const struct open_pivots *open = context;
-    size_t step = i % open->n;
-    return step >= open->first[i / open->n] && pivot > (int64_t)step && pivot <= (int64_t)open->n;
-}
-
-/* The row exchanges of the real square matrices x, the device's where candidates for a pivot differ by less than rounding. */
-static struct node *settled_pivots(struct call *call, struct node *x, struct node *own)
-{
-    struct tape *tape = call->tape;
-    struct node *a = call_matrices(call, x);
-    if (tape_failed(tape) || a->imaginary || !own->n || a->shape[1] != a->shape[2]) return own;
-    const double *values = node_values(tape, a);
-    size_t batches = (size_t)a->shape[0], n = (size_t)a->shape[1];
-    size_t *first = tape_allocate(tape, batches, sizeof *first);
-    double unit = dtype_ulp(x->dtype, 1) / 2;
-    for (size_t b = 0; b < batches && !tape_failed(tape); b++)
-        first[b] =
-            matrix_model_first_open_pivot(tape, values + b * n * n, n, own->integer + b * n, unit);
-    struct open_pivots open = { first, n };
-    if (tape_failed(tape)) return own;
-    return call_settled_indices(call, call->results.count, own, is_open_pivot, &open);
-}
-
-/* Returns the factors. */
-static struct node *return_lu(struct call *call, struct node *x)
-{
-    struct node *pivots, *lu = factors_packed(call, x, &pivots);
-    call_return_typed(call, with_leading_of(call->tape, lu, x), x->dtype);
-    pivots = settled_pivots(call, x, pivots);
-    if (tape_failed(call->tape)) return lu;
-    int64_t shape[TENSOR_MAX_RANK];
-    memcpy(shape, x->shape, sizeof shape);
-    shape[x->rank - 2] = pivots->shape[1];
-    call_return(call, node_reshape(call->tape, pivots, x->rank - 1, shape));
-    return lu;
-}
-
-/* aten's _linalg_det, _linalg_slogdet and _linalg_solve_ex also return the factors that they use. LAPACK
- * wants columns, so of a real matrix whose rows lie in memory one after the other they are those of A^T. */
-static struct node *return_factors_used(struct call *call, const char *name)
-{
-    struct node *x = call_tensor(call, name);
-    const struct value *value = call_value(call, name);
-    bool by_rows = value->kind == VALUE_TENSOR && value->tensor.tensor && !x->imaginary &&
-                   tensor_is_dense(value->tensor.tensor);
-    if (!call_require(call, x->rank >= 2, "a matrix is needed")) return x;
-    return return_lu(call, by_rows ? node_transpose(call->tape, x, x->rank - 2, x->rank - 1) : x);
-}
-
 static void determinant_and_factors(struct call *call)
 {
     determinant(call);
-    (void)return_factors_used(call, "input");
+    (void)call_return_factors_used(call, "input", call->op->detail == 2 ? 3 : 2);
 }
 
 static void solution_and_factors(struct call *call)
 {
     struct node *a = call_tensor(call, "A");
     call_return_solution(call, a, call_tensor(call, "B"));
-    call_return_info(call, a, return_factors_used(call, "A"));
+    call_return_info(call, a, call_return_factors_used(call, "A", 2));
 }
 
 static void matrix_power(struct call *call)
@@ -391,7 +280,7 @@ static void matrix_power(struct call *call)
     call_return_typed(call, with_leading_of(tape, result, x), x->dtype);
 }
 
-/* Of numbers, 1 x 1, PyTorch takes the function of numbers, which knows infinities. */
+/* Of numbers, 1 x 1, PyTorch takes the function of numbers, which knows infinities; their gradient is that of matrices. */
 static void matrix_exponential(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -399,132 +288,9 @@ static void matrix_exponential(struct call *call)
     if (tape_failed(tape)) return;
     bool numbers = !a->imaginary && a->shape[1] == 1 && a->shape[2] == 1;
     struct node *y = numbers ? node_apply(tape, "exp", a) : node_matrix_exponential(tape, a);
+    if (numbers && tape_is_model(tape))
+        y = node_straight_through(tape, y, node_matrix_exponential(tape, a));
     call_return_typed(call, with_leading_of(tape, y, x), x->dtype);
-}
-
-static void lu_factor(struct call *call)
-{
-    struct node *x = call_tensor(call, "input");
-    struct node *lu = return_lu(call, x);
-    if (call->op->detail || (call->op->text && call_bool(call, call->op->text)))
-        call_return_info(call, x, lu);
-}
-
-/* ---- P L U ------------------------------------------------------------------------------------ */
-
-/* The row of A that comes to place i, for each matrix of a batch: what LAPACK's swaps of rows make. NULL
- * after a failure. */
-static int64_t *row_order(struct call *call, const struct node *pivots, int64_t batch, int64_t rows)
-{
-    int64_t *order = tape_allocate(call->tape, (size_t)(batch * rows), sizeof *order);
-    if (!call_require(call,
-                      pivots->integer && pivots->rank >= 1 &&
-                          (int64_t)pivots->n == batch * pivots->shape[pivots->rank - 1],
-                      "pivots are integers for each matrix"))
-        return NULL;
-    int64_t swaps = pivots->shape[pivots->rank - 1];
-    if (!call_require(call, swaps <= rows, "more pivots than rows")) return NULL;
-    for (int64_t b = 0; b < batch; b++) {
-        int64_t *own = order + b * rows;
-        for (int64_t i = 0; i < rows; i++) own[i] = i;
-        for (int64_t i = 0; i < swaps; i++) {
-            int64_t other = pivots->integer[b * swaps + i] - 1, kept = own[i];
-            if (!call_require(call, other >= 0 && other < rows, "pivot %lld of %lld rows",
-                              (long long)other + 1, (long long)rows))
-                return NULL;
-            own[i] = own[other];
-            own[other] = kept;
-        }
-    }
-    return order;
-}
-
-static struct node *permutation(struct call *call, const int64_t *order, int64_t batch,
-                                int64_t rows, enum dtype dtype)
-{
-    struct node *p = node_constant(call->tape, dtype, 0, 3, (int64_t[]){ batch, rows, rows });
-    for (int64_t i = 0; !tape_failed(call->tape) && i < batch * rows; i++)
-        p->value[(i / rows * rows + order[i]) * rows + i % rows] = 1;
-    return p;
-}
-
-struct factors {
-    struct node *lower, *upper; /* (batch, m, k) with ones on the diagonal, (batch, k, n) */
-};
-
-static struct factors factors_of(struct tape *tape, struct node *lu)
-{
-    int64_t m = lu->shape[1], n = lu->shape[2], k = m < n ? m : n;
-    struct node *left = node_slice(tape, lu, 2, 0, k, 1), *top = node_slice(tape, lu, 1, 0, k, 1);
-    return (struct factors){ node_add(tape, node_triangle(tape, left, -1, -1),
-                                      ones_on_diagonal(tape, m, k)),
-                             node_triangle(tape, top, 1, 0) };
-}
-
-static void return_part(struct call *call, struct node *part, const struct node *like, bool wanted)
-{
-    int64_t none = 0;
-    if (wanted) call_return_typed(call, with_leading_of(call->tape, part, like), like->dtype);
-    else call_return_typed(call, node_constant(call->tape, like->dtype, 0, 1, &none), like->dtype);
-}
-
-/* P, L and U of packed factors. */
-static void lu_unpack(struct call *call)
-{
-    struct node *x = call_tensor(call, "LU_data"), *pivots = call_tensor(call, "LU_pivots");
-    bool data = call_bool(call, "unpack_data"), swaps = call_bool(call, "unpack_pivots");
-    struct node *lu = call_matrices(call, x), *p = lu;
-    if (tape_failed(call->tape)) return;
-    if (swaps) {
-        const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
-        if (!order) return;
-        p = permutation(call, order, lu->shape[0], lu->shape[1], x->dtype);
-    }
-    struct factors factors = factors_of(call->tape, lu);
-    return_part(call, p, x, swaps);
-    return_part(call, factors.lower, x, data);
-    return_part(call, factors.upper, x, data);
-}
-
-/* A = P L U. */
-static void lu(struct call *call)
-{
-    struct node *x = call_tensor(call, "A"), *pivots;
-    if (!call_require(call, call_bool(call, "pivot"),
-                      "factors without pivots are not in the catalogue"))
-        return;
-    struct node *lu = factors_packed(call, x, &pivots);
-    if (tape_failed(call->tape)) return;
-    const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
-    if (!order) return;
-    struct factors factors = factors_of(call->tape, lu);
-    return_part(call, permutation(call, order, lu->shape[0], lu->shape[1], x->dtype), x, true);
-    return_part(call, factors.lower, x, true);
-    return_part(call, factors.upper, x, true);
-}
-
-/* X of A X = B, X A = B or A^H X = B, A by its factors: its inverse is U^-1 L^-1 P^T. text: the factors'
- * name. */
-static void lu_solve(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, call->op->text), *b = call_tensor(call, "B");
-    struct node *pivots = call_tensor(call, "pivots");
-    struct node *lu = call_matrices(call, x);
-    if (tape_failed(tape)) return;
-    const int64_t *order = row_order(call, pivots, lu->shape[0], lu->shape[1]);
-    if (!order) return;
-    struct factors factors = factors_of(tape, lu);
-    struct node *p = permutation(call, order, lu->shape[0], lu->shape[1], DT_NONE);
-    struct node *inverse = node_matmul(tape, node_inverse(tape, factors.upper), false,
-                                       node_inverse(tape, factors.lower), false);
-    inverse = with_leading_of(tape, node_matmul(tape, inverse, false, p, true), x);
-    if (tape_failed(tape)) return;
-    if (call_bool(call, "adjoint")) inverse = adjoint_of(tape, inverse);
-    call_return_typed(call,
-                      call_bool(call, "left") ? compose_matmul(tape, inverse, b)
-                                              : compose_matmul(tape, b, inverse),
-                      dtype_promote(x->dtype, b->dtype));
 }
 
 /* rcond is rtol's older name. Without either limit, or with an atol of 0 alone, there is PyTorch's own: 1e-15 for pinverse, else the
@@ -758,6 +524,7 @@ static void covariance(struct call *call)
                     *w = call_optional_tensor(call, "aweights");
         if (f) weights = node_to_real(tape, f);
         if (w) aweights = node_to_real(tape, w);
+        if (w) dtype = call_float_type(call, (struct node *[]){ x, w }, 2);
         if (aweights) weights = weights ? node_multiply(tape, weights, aweights) : aweights;
     }
     double correction = call->op->detail ? 1 : call_real(call, "correction");
@@ -809,13 +576,6 @@ const struct op ops_linalg[] = {
     { "_cholesky_solve_helper", TORCH, "(Tensor input, Tensor A, bool upper)", cholesky_solve, 0, 0, "A" },
     { "matrix_power|linalg.matrix_power", TORCH | TENSOR, "(Tensor input, int n)", matrix_power, 0, 0, NULL },
     { "matrix_exp|linalg.matrix_exp", TORCH | TENSOR, "(Tensor input)", matrix_exponential, 0, 0, NULL },
-    { "linalg.lu_factor|lu_factor", TORCH, "(Tensor input, *, bool pivot=True)", lu_factor, 0, 0, NULL },
-    { "linalg.lu_factor_ex|lu_factor_ex", TORCH, "(Tensor input, *, bool pivot=True, bool check_errors=False)", lu_factor, 0, 1, NULL },
-    { "lu", TENSOR | TORCH, "(Tensor input, bool pivot=True, bool get_infos=False)", lu_factor, 0, 0, "get_infos" },
-    { "linalg.lu", TORCH, "(Tensor A, *, bool pivot=True)", lu, 0, 0, NULL },
-    { "lu_unpack", TORCH, "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", lu_unpack, 0, 0, NULL },
-    { "linalg.lu_solve", TORCH, "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False)", lu_solve, 0, 0, "LU" },
-    { "lu_solve", TENSOR | TORCH, "(Tensor B, Tensor LU_data, Tensor pivots, *, bool left=True, bool adjoint=False)", lu_solve, 0, 0, "LU_data" },
     { "linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, Any rtol=None, Any atol=None)", pseudo_inverse, 0, 0, NULL },
     { "pinverse", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, Any rtol=None, Any atol=None)", pseudo_inverse, 0, 1, NULL },
     { "linalg.svdvals|svdvals", TORCH, "(Tensor input, *, str? driver=None)", svdvals, 0, 0, NULL },

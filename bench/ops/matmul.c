@@ -67,11 +67,13 @@ static void inner(struct call *call)
         call_return_typed(call, node_multiply_as(tape, dtype, a, b), dtype);
         return;
     }
-    int64_t fa[2] = { -1, a->shape[a->rank - 1] }, fb[2] = { -1, b->shape[b->rank - 1] };
+    int64_t fa[2] = { 1, a->shape[a->rank - 1] }, fb[2] = { 1, b->shape[b->rank - 1] };
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
     for (int d = 0; d < a->rank - 1; d++) shape[rank++] = a->shape[d];
     for (int d = 0; d < b->rank - 1 && rank < TENSOR_MAX_RANK; d++) shape[rank++] = b->shape[d];
+    for (int d = 0; d < a->rank - 1; d++) fa[0] *= a->shape[d];
+    for (int d = 0; d < b->rank - 1; d++) fb[0] *= b->shape[d];
     struct node *x = node_reshape(tape, a, 2, fa),
                 *y = node_transpose(tape, node_reshape(tape, b, 2, fb), 0, 1);
     call_return(call, node_reshape(tape, compose_matmul(tape, x, y), rank, shape));
@@ -88,14 +90,20 @@ static void outer(struct call *call)
                       dtype);
 }
 
-/* In a model: y, a sum of batches that kernels begin with `start`, term by term of `terms`: every partial sum is as large. */
+/* In a model: y, a sum that kernels begin with `start`, term by term of `terms`: every partial sum is as large. So batches are summed, and
+ * the columns of a matrix by BLAS's gemv. */
 static struct node *summed_from(struct tape *tape, struct node *y, struct node *start,
                                 int64_t terms)
 {
-    if (!tape_is_model(tape) || y->imaginary || start->imaginary) return y;
+    if (!tape_is_model(tape)) return y;
     double roundings = tape_is_typical(tape) ? 2 * sqrt((double)terms) : (double)terms;
     start = node_broadcast(tape, node_to_real(tape, start), y->rank, y->shape);
-    return node_model_error(tape, y, start, roundings);
+    if (!y->imaginary) return start->imaginary ? y : node_model_error(tape, y, start, roundings);
+    return node_complex(
+        tape,
+        node_model_error(tape, node_real_part(tape, y), node_real_part(tape, start), roundings),
+        node_model_error(tape, node_imaginary_part(tape, y), node_imaginary_part(tape, start),
+                         roundings));
 }
 
 /* beta * input + alpha * product; a beta of 0 ignores the input, NaN or not. */
@@ -138,8 +146,10 @@ static void addmm(struct call *call)
     }
     if (call->op->detail) product = node_sum(tape, product, 1, false); /* addbmm sums the batch */
     struct node *y = add_scaled(call, product, dtype);
-    if (a->rank == 3 && !y->integer)
-        y = summed_from(tape, y, input, a->shape[2] * (call->op->detail ? a->shape[0] : 1));
+    bool by_columns = b->rank == 1 && !call->op->text;
+    if ((a->rank == 3 || by_columns) && !y->integer && call_real(call, "beta") != 0)
+        y = summed_from(tape, y, node_scale(tape, input, call_real(call, "beta")),
+                        a->shape[a->rank - 1] * (call->op->detail ? a->shape[0] : 1));
     call_return_typed(call, y, dtype);
 }
 

@@ -9,8 +9,8 @@
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
-#include "bench/primitives/cotangent.h"
 #include "bench/primitives/composed_functions.h"
+#include "bench/primitives/cotangent.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
@@ -24,8 +24,8 @@ static void quotient_slopes(struct tape *tape, struct node *node, struct node *c
     struct node *value = (struct node *)parameters;
     gradient_pass(tape, x, cotangent, NULL);
     gradient_pass(tape, a, cotangent, node_divide(tape, value, b));
-    struct node *slope = node_divide(tape, node_multiply(tape, value, a),
-                                     node_multiply(tape, b, b));
+    struct node *slope =
+        node_divide(tape, node_multiply(tape, value, a), node_multiply(tape, b, b));
     gradient_pass(tape, b, node_negate(tape, cotangent), slope);
 }
 

@@ -76,6 +76,7 @@ static struct node *batch_normalize(struct call *call, struct node *x, bool trai
     struct tape *tape = call->tape;
     struct node *m, *r, *y;
     *mean = *rstd = x;
+    if (x->rank == 1 && !x->n) return x; /* nothing is normalised */
     if (!call_require(call, x->rank >= 2, "batch_norm needs at least two dimensions")) return x;
     struct node *weight = call_optional_tensor(call, "weight"),
                 *bias = call_optional_tensor(call, "bias");

@@ -79,8 +79,7 @@ static int64_t token_window(struct call *call, const char *name)
     return tokens > most ? most : tokens < -most ? -most : tokens;
 }
 
-/* Repeat key and value heads for grouped queries. */
-static struct node *repeat_heads(struct tape *tape, struct node *x, int64_t heads)
+struct node *repeat_heads(struct tape *tape, struct node *x, int64_t heads)
 {
     if (x->shape[1] == heads) return x;
     int64_t lone[5] = { x->shape[0], x->shape[1], 1, x->shape[2], x->shape[3] };
@@ -92,10 +91,8 @@ static struct node *repeat_heads(struct tape *tape, struct node *x, int64_t head
 
 /* ---- one block of queries and keys -------------------------------------------------------------------------- */
 
-/* The mask of a block whose mode is known; NULL where nothing is masked. In modes 2 to 8 the given mask is a compressed
- * triangle that stands for those it is cut from (mode 5: the whole one). */
-static struct node *block_mask(struct call *call, const struct attention *a, int64_t mode,
-                               int64_t batch, int64_t rows, int64_t columns)
+struct node *block_mask(struct call *call, const struct attention *a, int64_t mode, int64_t batch,
+                        int64_t rows, int64_t columns)
 {
     struct tape *tape = call->tape;
     if (a->wants_mask && !a->mask) return NULL;
@@ -126,11 +123,10 @@ static struct node *block_mask(struct call *call, const struct attention *a, int
     }
 }
 
-struct block attend(struct call *call, const struct attention *a, struct node *q, struct node *k,
-                    struct node *v, struct node *mask, bool statistics)
+struct node *block_scores(struct call *call, const struct attention *a, struct node *q,
+                          struct node *k, struct node *v, struct node *mask)
 {
     struct tape *tape = call->tape;
-    struct block block = { q, q, q, q, q };
     if (!call_require(call, k->shape[1] >= 1 && q->shape[1] % k->shape[1] == 0,
                       "%lld query heads do not divide into %lld key heads", (long long)q->shape[1],
                       (long long)k->shape[1]) ||
@@ -141,13 +137,12 @@ struct block attend(struct call *call, const struct attention *a, struct node *q
                       k->shape[3] == q->shape[3] && k->shape[0] == q->shape[0] &&
                           v->shape[0] == q->shape[0],
                       "queries and keys of different widths or batches"))
-        return block;
+        return q;
     int64_t heads = q->shape[1];
     k = repeat_heads(tape, k, heads);
-    v = repeat_heads(tape, v, heads);
     struct node *scores = compose_matmul(tape, q, node_transpose(tape, k, 2, 3));
     if (!call_require(call, !a->pse || a->pse->rank <= 4, "pse has %d dimensions", a->pse->rank))
-        return block;
+        return q;
     if (a->pse && a->pse_first) scores = node_add(tape, scores, a->pse);
     scores = node_scale(tape, scores, a->scale);
     if (a->pse && !a->pse_first) scores = node_add(tape, scores, a->pse);
@@ -155,19 +150,29 @@ struct block attend(struct call *call, const struct attention *a, struct node *q
     bool fits = !mask || (mask->integer && mask->rank <= 4 && mask->rank >= 2);
     for (int d = 1; fits && mask && d <= mask->rank; d++)
         fits = mask->shape[mask->rank - d] == 1 || mask->shape[mask->rank - d] == shape[4 - d];
-    if (!call_require(call, fits, "atten_mask must tell true or false of each score") ||
-        !call_require(call,
-                      scores->rank == 4 && scores->shape[2] == shape[2] &&
-                          scores->shape[3] == shape[3] && scores->shape[0] == shape[0] &&
-                          scores->shape[1] == heads,
-                      "pse does not have the shape of the scores"))
-        return block;
+    (void)(call_require(call, fits, "atten_mask must tell true or false of each score") &&
+           call_require(call,
+                        scores->rank == 4 && scores->shape[2] == shape[2] &&
+                            scores->shape[3] == shape[3] && scores->shape[0] == shape[0] &&
+                            scores->shape[1] == heads,
+                        "pse does not have the shape of the scores"));
+    return scores;
+}
+
+struct block attend(struct call *call, const struct attention *a, struct node *q, struct node *k,
+                    struct node *v, struct node *mask, bool statistics)
+{
+    struct tape *tape = call->tape;
+    struct block block = { q, q, q, q, q };
+    struct node *scores = block_scores(call, a, q, k, v, mask);
+    if (tape_failed(tape)) return block;
+    v = repeat_heads(tape, v, q->shape[1]);
     block.scores = scores;
     block.weights = masked_softmax(tape, scores, mask);
     if (a->drops > 0 && !tape_is_reference(tape))
         block.weights = dropped_weights(call, block.weights, a->drops);
     block.y = compose_matmul(tape, block.weights, v);
-    if (!statistics || !shape[3]) return block;
+    if (!statistics || !k->shape[2]) return block;
     struct node *open = mask ? node_select(tape, mask, node_scalar(tape, -INFINITY), scores)
                              : scores;
     block.largest = node_extremum_detached(tape, open, 8, 1);
@@ -176,9 +181,7 @@ struct block attend(struct call *call, const struct attention *a, struct node *q
     return block;
 }
 
-/* The arguments that all operators of a training step have, under their names. */
-static bool read_attention(struct call *call, struct attention *a, const char *before,
-                           const char *after)
+bool read_attention(struct call *call, struct attention *a, const char *before, const char *after)
 {
     memset(a, 0, sizeof *a);
     a->mode = call_int(call, "sparse_mode");
@@ -259,8 +262,7 @@ static bool has_heads(struct call *call, const struct node *q, int64_t heads)
                         (long long)heads, (long long)q->shape[1]);
 }
 
-/* Heads of keys: from the width of a head where these are folded into the last dimension. */
-static int64_t heads_of_keys(const struct node *q, const struct node *k, int64_t heads)
+int64_t heads_of_keys(const struct node *q, const struct node *k, int64_t heads)
 {
     int64_t width = heads > 0 && q->rank ? q->shape[q->rank - 1] / heads : 0;
     return width > 0 && k->rank ? k->shape[k->rank - 1] / width : 0;

@@ -27,6 +27,24 @@ struct block {
 struct block attend(struct call *call, const struct attention *a, struct node *q, struct node *k,
                     struct node *v, struct node *mask, bool statistics);
 
+/* The scores of a block before its mask, with pse; what does not fit, v and the mask included, fails the call. */
+struct node *block_scores(struct call *call, const struct attention *a, struct node *q,
+                          struct node *k, struct node *v, struct node *mask);
+
+/* The mask of a block whose mode is known; NULL where nothing is masked. In modes 2 to 8 the given mask is a compressed
+ * triangle that stands for those it is cut from (mode 5: the whole one). */
+struct node *block_mask(struct call *call, const struct attention *a, int64_t mode, int64_t batch,
+                        int64_t rows, int64_t columns);
+
+/* The arguments that all operators of a training step have; `before`, `after`: the names of the window's. */
+bool read_attention(struct call *call, struct attention *a, const char *before, const char *after);
+
+/* Heads of keys: from the width of a head where these are folded into the last dimension. */
+int64_t heads_of_keys(const struct node *q, const struct node *k, int64_t heads);
+
+/* Repeat key and value heads for grouped queries: (B, K, S, D) as (B, heads, S, D). */
+struct node *repeat_heads(struct tape *tape, struct node *x, int64_t heads);
+
 /* True (masked) where column - row > above or row - column > below. */
 struct node *outside_band(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
                           int64_t below);

@@ -402,6 +402,36 @@ static void rms_norm_quant(struct call *call)
     call_return_quantized_as(call, z, DT_I8, &how, largest_of(tape, offset) + largest_of(tape, z));
 }
 
+/* y = round(rms_norm(x) gamma + beta over or, without div_mode, times scale, + offset) and rstd, which a kernel leaves empty where x takes no
+ * gradient (op-plugin, docs of npu_rms_norm_quant_v2). gamma and beta may lie in one row. */
+static void rms_norm_quant_v2(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "x"), *gamma = call_tensor(call, "gamma"), *rstd;
+    struct node *scale = node_to_real(tape, call_tensor(call, "scale"));
+    struct node *beta = call_optional_tensor(call, "beta"),
+                *offset = call_optional_tensor(call, "offset");
+    int64_t width[1] = { x->rank ? x->shape[x->rank - 1] : 1 }, none[1] = { 0 };
+    if (!call_require(call,
+                      x->rank && (int64_t)gamma->n == width[0] && (!beta || beta->n == gamma->n) &&
+                          scale->n == 1 && (!offset || offset->n == 1),
+                      "gamma and beta for the last dimension, one scale and one offset are needed"))
+        return;
+    gamma = node_reshape(tape, gamma, 1, width);
+    struct node *z = rms_normalized(call, x, gamma, call_real(call, "epsilon"), &rstd);
+    if (beta) z = node_add(tape, z, node_reshape(tape, beta, 1, width));
+    scale = node_reshape(tape, scale, 0, NULL);
+    z = call_bool(call, "div_mode") ? node_divide(tape, z, scale) : node_multiply(tape, z, scale);
+    if (offset) z = node_add(tape, z, node_reshape(tape, node_to_real(tape, offset), 0, NULL));
+    struct quantizing how = { norm_roundings(x), x->dtype, NULL };
+    call_return_quantized_named(call, z, "dst_dtype", &how,
+                                largest_of(tape, offset) + largest_of(tape, z));
+    const struct tensor *kept = call_device_output(call, 1);
+    call->device_answer.consulted = true;
+    if (kept && !tensor_elements(kept)) rstd = node_constant(tape, DT_F32, 0, 1, none);
+    call_return_typed(call, rstd, DT_F32);
+}
+
 /* gelu, then a scale and an offset (quant_mode static) or, smoothed, a scale of each row (dynamic). */
 static void gelu_quant(struct call *call)
 {
@@ -598,6 +628,7 @@ const struct op ops_npu_quantization[] = {
     { "npu_add_rms_norm_dynamic_quant", NPU, "(Tensor x1, Tensor x2, Tensor gamma, *, Tensor? smooth_scale1=None, Tensor? smooth_scale2=None, " NORM_TAIL, rms_norm_dynamic_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_rms_norm_dynamic_quant", NPU, "(Tensor x, Tensor gamma, *, Tensor? smooth_scales1=None, Tensor? smooth_scales2=None, " NORM_TAIL, rms_norm_dynamic_quant, OP_NO_GRADIENT, 1, NULL },
     { "npu_rms_norm_quant", NPU, "(Tensor x, Tensor gamma, Tensor beta, Tensor scale, Tensor offset, float epsilon=1e-06, ...)", rms_norm_quant, OP_NO_GRADIENT, 0, NULL },
+    { "npu_rms_norm_quant_v2", NPU, "(Tensor x, Tensor gamma, Tensor scale, *, Tensor? offset=None, Tensor? beta=None, float epsilon=1e-06, bool div_mode=True, Any dst_dtype=None)", rms_norm_quant_v2, OP_NO_GRADIENT, 0, NULL },
     { "npu_gelu_quant", NPU, "(Tensor self, *, Tensor? input_scale=None, Tensor? input_offset=None, str approximate='none', str quant_mode='dynamic', ScalarType? dst_type=None, str round_mode='rint')", gelu_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_swiglu_quant", NPU, "(Tensor x, *, Tensor? smooth_scales=None, Tensor? offsets=None, Tensor? group_index=None, bool activate_left=False, int quant_mode=0, int group_list_type=0, ScalarType? dst_type=None)", swiglu_quant, OP_NO_GRADIENT, 0, NULL },
     { "npu_dequant_swiglu_quant", NPU, "(Tensor x, *, Tensor? weight_scale=None, Tensor? activation_scale=None, Tensor? bias=None, Tensor? quant_scale=None, Tensor? quant_offset=None, Tensor? group_index=None, bool activate_left=False, int quant_mode=0)", dequant_swiglu_quant, OP_NO_GRADIENT, 0, NULL },

@@ -69,10 +69,10 @@ static bool count_samples(const struct regions *r, struct node *cell, struct sam
     for (size_t i = 0; i < cell->n; i++) {
         double near = nearbyint(width[i]), count = ceil(width[i]);
         /* A cell exactly as wide as a number of pixels is so in a kernel too: it comes of sums and products that are exact
-         * there, and one division. */
+         * there, and one division. One of next to no width may be of none. */
         if (!call_require(r->call,
                           r->samples > 0 || width[i] == near ||
-                              fabs(width[i] - near) > 0x1p-20 * fabs(near),
+                              fabs(width[i] - near) > 0x1p-20 * fabs(near) + 0x1p-126,
                           "the number of samples in a cell depends on rounding"))
             return false;
         if (r->samples > 0) count = (double)r->samples;
@@ -102,19 +102,23 @@ static struct node *cell_steps(const struct regions *r, int d, const struct samp
     return node_reshape(tape, steps, 2, (int64_t[]){ n, r->pooled[d] * s->most });
 }
 
-/* The rows or columns beside each place and their weights. A sample beyond the map by more than 1 is 0; nearer it is that of
- * the border. */
-static bool find_neighbours(const struct regions *r, int d, struct node *at, struct samples *out)
+/* The rows or columns beside each place, start (n, 1) + step, and their weights. A sample beyond the map by more than 1 is 0; nearer it is
+ * that of the border. */
+static bool find_neighbours(const struct regions *r, int d, struct node *start, struct node *step,
+                            struct samples *out)
 {
     struct tape *tape = r->tape;
-    const double *place = node_values(tape, at);
+    struct node *at = node_add(tape, start, step);
+    const double *place = node_values(tape, at), *from = node_values(tape, start),
+                 *by = node_values(tape, step);
     struct node *low = node_new_real(tape, DT_NONE, 2, at->shape),
                 *inner = node_new_integer(tape, DT_BOOL, 2, at->shape);
     for (int k = 0; k < 2; k++) out->index[k] = tape_allocate(tape, at->n, sizeof(int64_t));
     if (tape_failed(tape)) return false;
-    double size = (double)r->image[2 + d], rounding = 16 * 0x1p-24 * (size + 1);
+    double size = (double)r->image[2 + d];
     for (size_t i = 0; i < at->n; i++) {
         int64_t row = (int64_t)i / at->shape[1], k = (int64_t)i % out->most;
+        double rounding = 16 * 0x1p-24 * (size + 1 + fabs(from[row]) + fabs(by[i]));
         bool taken = (double)k < out->count->value[row];
         if (!call_require(r->call,
                           !taken || (isfinite(place[i]) && fabs(place[i] + 1) > rounding &&
@@ -141,7 +145,7 @@ static bool find_samples(const struct regions *r, int d, struct samples *out)
     struct node *cell = node_divide(tape, length, node_scalar(tape, (double)r->pooled[d]));
     if (!count_samples(r, cell, out)) return false;
     struct node *steps = node_multiply(tape, cell_steps(r, d, out), cell);
-    return find_neighbours(r, d, node_add(tape, start, steps), out);
+    return find_neighbours(r, d, start, steps, out);
 }
 
 /* Which image each region is of, -1 where there is none of that number. */

@@ -426,8 +426,9 @@ static void solve(struct call *call)
     struct node *b = call_tensor(call, "input"), *x = call_tensor(call, "A"), *pivots;
     struct node *a = call_batch(call, "A"), *inverse = node_inverse(tape, a);
     call_return_typed(call, compose_matmul(tape, with_leading_of(tape, inverse, x), b), b->dtype);
-    call_return_batch(
-        call, a->imaginary ? node_complex_lu(tape, a, &pivots) : node_lu(tape, a, &pivots), x);
+    struct node *lu = a->imaginary ? node_complex_lu(tape, a, &pivots, NULL)
+                                   : node_lu(tape, a, &pivots, NULL);
+    call_return_batch(call, lu, x);
 }
 
 /* Least squares by LAPACK's gels: below the solution of a tall A stands the rest of Q^H B, whose squares are those of the residuals; A

@@ -1,4 +1,5 @@
 /* Padding: constant, reflect, replicate, circular; negative amounts crop. */
+#include <ctype.h>
 #include <string.h>
 
 #include "bench/call/op.h"
@@ -23,6 +24,13 @@ static bool read_padding(struct padding *padding, struct call *call, const struc
     int64_t pads[2 * TENSOR_MAX_RANK];
     int count = call_ints(call, name, pads, 2 * TENSOR_MAX_RANK);
     memset(padding, 0, sizeof *padding);
+    const char *stem =
+        strstr(call->op->name,
+               "_pad"); /* of reflection_pad2d: one amount is that of both ends of two dimensions */
+    if (count == 1 && stem && isdigit((unsigned char)stem[4])) {
+        count = 2 * (stem[4] - '0');
+        for (int k = 1; k < count; k++) pads[k] = pads[0];
+    }
     if (!call_require(call, count % 2 == 0 && count / 2 <= x->rank,
                       "%d padding amounts for %d dimensions", count, x->rank))
         return false;

@@ -3,6 +3,7 @@
 
 #include "bench/call/op.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/promotion.h"
 
@@ -85,10 +86,18 @@ static void truth(struct call *call)
     if (!tape_failed(call->tape)) return_bool(call, flag->integer[0] != 0);
 }
 
+/* The real part of a number whose imaginary part is 0, as Python converts it. */
+static struct node *real_of(struct call *call, struct node *x)
+{
+    if (!x->imaginary || x->n != 1) return x;
+    const double *im = node_values(call->tape, x->imaginary);
+    return !tape_failed(call->tape) && *im == 0 ? node_real_part(call->tape, x) : x;
+}
+
 /* int(x) */
 static void whole_number(struct call *call)
 {
-    struct node *x = call_tensor(call, "input");
+    struct node *x = real_of(call, call_tensor(call, "input"));
     if (!one_element(call, x)) return;
     struct node *whole = node_cast(call->tape, x, DT_I64);
     if (!tape_failed(call->tape)) return_int(call, whole->integer[0]);
@@ -97,7 +106,7 @@ static void whole_number(struct call *call)
 /* float(x) */
 static void real_number(struct call *call)
 {
-    struct node *x = call_tensor(call, "input");
+    struct node *x = real_of(call, call_tensor(call, "input"));
     if (!one_element(call, x)) return;
     const double *value = node_values(call->tape, x);
     if (tape_failed(call->tape)) return;

@@ -571,7 +571,9 @@ static void recurrent_cell(struct call *call)
         if (lstm) state.c = node_reshape(tape, state.c, 2, (int64_t[]){ 1, state.c->shape[0] });
     }
     state = step(tape, &cell, compose_linear(tape, x, cell.w_input, cell.b_input), state);
-    enum dtype dtype = cell.kind == CELL_RELU ? x->dtype : call_float_type(call, &x, 1);
+    struct node *const parts[3] = { x, state.h, cell.w_input };
+    enum dtype dtype = cell.kind == CELL_RELU ? call_result_type(call, parts, 3)
+                                              : call_float_type(call, parts, 3);
     for (int k = 0; k < (lstm ? 2 : 1); k++) {
         struct node *y = k ? state.c : state.h;
         if (one && !tape_failed(tape)) y = node_reshape(tape, y, 1, y->shape + 1);

@@ -10,8 +10,8 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/complex_parts.h"
-#include "bench/primitives/cotangent.h"
 #include "bench/primitives/composed_functions.h"
+#include "bench/primitives/cotangent.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/other_forms.h"
@@ -175,9 +175,8 @@ static void nanmean(struct call *call)
     struct node *nan = node_isnan(tape, reduction.x), *x = reduction.x;
     struct node *count = node_to_real(tape, node_not(tape, nan));
     if (tape_is_model(tape) && node_is_real(x)) { /* of none 0 times infinity, or 0 */
-        struct node *none = node_compare(tape, COMPARE_EQ,
-                                         node_sum(tape, count, reduction.dims, true),
-                                         node_scalar(tape, 0));
+        struct node *none = node_compare(
+            tape, COMPARE_EQ, node_sum(tape, count, reduction.dims, true), node_scalar(tape, 0));
         x = node_model_any_slope(tape, x, node_and(tape, nan, none));
     }
     struct node *total = node_sum(tape, without_nan(tape, x), reduction.dims, reduction.keepdim);

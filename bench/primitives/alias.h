@@ -11,6 +11,9 @@ struct node *node_with_dtype(struct tape *tape, struct node *x, enum dtype dtype
 /* As node_with_dtype, a node of its own also where the dtype is x's already. */
 struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype);
 
+/* x once more, a node of its own, its elements unread: to those who join them the errors of both are independent. */
+struct node *node_again(struct tape *tape, struct node *x);
+
 /* An exact leaf holding the current values of `x`: gradients stop here. */
 struct node *node_detach(struct tape *tape, struct node *x);
 
@@ -40,16 +43,5 @@ struct node *node_model_unknown_slope(struct tape *tape, struct node *y, struct 
 /* In a model: y, the larger or the smaller of a and b (y's shape, or one element). Where rounding may exchange the two, y is off
  * by as much as either, and its slope is unknown. y itself otherwise. */
 struct node *node_model_choice(struct tape *tape, struct node *y, struct node *a, struct node *b);
-
-/* In a model: y, lines of `length` along its last dimension, every element of which is off by at least `roundings` * unit * the root
- * mean square of its line, `partner` (y's shape; NULL: none) included: for algorithms whose error is bounded by the norm of the whole.
- * y itself otherwise. */
-struct node *node_model_line_error(struct tape *tape, struct node *y, struct node *partner,
-                                   int64_t length, double roundings);
-
-/* In a model: x, real or complex, to which the cotangent comes back as from node_model_line_error, of complex x with its other part as the
- * partner. x itself otherwise. */
-struct node *node_model_line_slope(struct tape *tape, struct node *x, int64_t length,
-                                   double roundings);
 
 #endif

@@ -34,7 +34,7 @@ static struct node *with_shared_errors(struct tape *tape, struct node *sum, stru
         double e = node_error(factor, i);
         error->value[i] = isfinite(e) ? e : 0;
     }
-    struct node *together = node_sum_to_shape(
+    struct node *together = node_sum_sizes_to_shape(
         tape, node_multiply(tape, node_detach(tape, cotangent), error), sum->rank, sum->shape);
     return node_model_error(tape, sum, together, 4 / tape->unit);
 }
@@ -94,11 +94,16 @@ static void binary_backward(struct tape *tape, struct node *node, struct node *c
     f->derivative(tape, node->inputs[0], node->inputs[1], node,
                   node->inputs[0]->tracked ? &slopes[0] : NULL,
                   node->inputs[1]->tracked ? &slopes[1] : NULL);
+    struct node *flow = NULL;
     for (int k = 0; k < 2; k++) {
         struct node *input = node->inputs[k];
         if (!input->tracked) continue;
-        struct node *flow = slopes[k] ? flow_to(tape, node, k, cotangent, slopes[k])
-                                      : node_constant(tape, DT_NONE, 0, node->rank, node->shape);
+        if (flow && tape_is_model(tape) && node->inputs[0] == input && slopes[0] == slopes[1]) {
+            tape_accumulate(tape, input, node_again(tape, flow)); /* of x x, the same twice */
+            continue;
+        }
+        flow = slopes[k] ? flow_to(tape, node, k, cotangent, slopes[k])
+                         : node_constant(tape, DT_NONE, 0, node->rank, node->shape);
         flow = node_sum_to_shape(tape, flow, input->rank, input->shape);
         if (slopes[k] && input->n < node->n)
             flow = with_shared_errors(tape, flow, cotangent, slopes[k]);
@@ -602,10 +607,13 @@ static struct binary_context *binary_open(struct tape *tape, const struct binary
         .single = tape_is_single(tape),
     };
     if (tape_is_model(tape)) {
-        c->kernel = kernel_roundings(tape, f) * tape->unit;
+        bool number = node_is_number(operands[0]) && node_is_number(operands[1]);
+        double rounded_once = tape_is_typical(tape) ? 0.6 : 1;
+        c->kernel = (number ? rounded_once : kernel_roundings(tape, f)) * tape->unit;
         c->tiny = tape->tiny;
-        if (!strcmp(f->name, "igammac")) c->argument = tape->unit;
-        if (is_gamma_series(f)) c->exponent = tape->unit * (tape_is_typical(tape) ? 1 : 4);
+        if (!strcmp(f->name, "igammac") && !number) c->argument = tape->unit;
+        if (is_gamma_series(f) && !number)
+            c->exponent = tape->unit * (tape_is_typical(tape) ? 1 : 4);
     }
     return c;
 }
@@ -687,6 +695,12 @@ struct node *node_binary(struct tape *tape, const struct binary_function *f, str
     model_overflows(tape, node, overflows_by_itself(f, a, b));
     model_stages(tape, node);
     return node_as_steps(tape, node, steps, f->name);
+}
+
+bool node_is_sum_or_product(const struct node *node)
+{
+    char operation = node->primitive == &binary_primitive ? operation_of(node->parameters) : 0;
+    return operation == '+' || operation == '-' || operation == '*';
 }
 
 struct node *node_apply2(struct tape *tape, const char *name, struct node *a, struct node *b)

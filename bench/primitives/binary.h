@@ -12,6 +12,9 @@ struct node *node_binary(struct tape *tape, const struct binary_function *f, str
 /* The same by name (binary_functions.c); an unknown name is an internal failure. */
 struct node *node_apply2(struct tape *tape, const char *name, struct node *a, struct node *b);
 
+/* Is the node a sum, a difference or a product of two? */
+bool node_is_sum_or_product(const struct node *node);
+
 /* Arithmetic, also complex. */
 struct node *node_add(struct tape *tape, struct node *a, struct node *b);
 struct node *node_subtract(struct tape *tape, struct node *a, struct node *b);

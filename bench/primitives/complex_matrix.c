@@ -108,16 +108,20 @@ static void clear_column(complex_number *a, size_t n, size_t k)
 /* Of the columns of an orthogonal matrix less the identity, whose pivots are minus the tau of reflections, 0 or of the order of 1. */
 static const double no_pivot = 0x1p-32;
 
-/* In place; pivot[k] is the row exchanged with row k where `exchanges`, steps[k] otherwise given, or found where `finds`. Returns the
- * sign of the permutation. */
+/* In place; pivot[k] is the row exchanged with row k where `exchanges`, that of `wanted` where its pivot is the largest within `slack`;
+ * steps[k] otherwise given, or found where `finds`. Returns the sign of the permutation. */
 static double eliminate(complex_number *a, size_t n, size_t *pivot, unsigned char *steps,
-                        bool exchanges, bool finds)
+                        bool exchanges, bool finds, const int64_t *wanted, double slack)
 {
     double sign = 1;
     for (size_t k = 0, order; k < n; k += order) {
         size_t best = k;
         for (size_t i = k + 1; i < n && exchanges; i++)
             if (size_of(a[i * n + k]) > size_of(a[best * n + k])) best = i;
+        size_t other = wanted ? (size_t)wanted[k] - 1 : best;
+        if (other >= k && other < n &&
+            size_of(a[other * n + k]) >= size_of(a[best * n + k]) - slack)
+            best = other;
         pivot[k] = best;
         if (best != k) sign = -sign;
         exchange(a, n, k, best);
@@ -490,7 +494,8 @@ static struct node *open_node(struct tape *tape, const struct primitive *primiti
 
 /* Elimination with exchanges of rows, or by blocks: `steps` given, or found. */
 static struct node *packed_factors(struct tape *tape, struct node *a, bool exchanges,
-                                   const unsigned char *steps, struct elimination *lu)
+                                   const unsigned char *steps, const int64_t *wanted,
+                                   struct elimination *lu)
 {
     struct factored m;
     struct node *node =
@@ -507,7 +512,8 @@ static struct node *packed_factors(struct tape *tape, struct node *a, bool excha
         size_t *pivot = lu->pivot + b * n, first = b * n * n;
         m.steps = lu->steps + b * n;
         take(m.lu, a, b);
-        (void)eliminate(m.lu, n, pivot, lu->steps + b * n, exchanges, !exchanges && !steps);
+        (void)eliminate(m.lu, n, pivot, lu->steps + b * n, exchanges, !exchanges && !steps,
+                        wanted ? wanted + b * n : NULL, 2 * pivot_slack(a, first));
         for (size_t i = 0; i < n * n; i++) put(node, first + i, m.lu[i]);
         if (!bounded) continue;
         bound_factors(&m, node->error + first, find_turn(&m, a, b, pivot));
@@ -517,10 +523,11 @@ static struct node *packed_factors(struct tape *tape, struct node *a, bool excha
     return node_of_stacked_parts(tape, node);
 }
 
-struct node *node_complex_lu(struct tape *tape, struct node *a, struct node **pivots)
+struct node *node_complex_lu(struct tape *tape, struct node *a, struct node **pivots,
+                             const int64_t *wanted)
 {
     struct elimination *lu = tape_allocate(tape, 1, sizeof *lu);
-    struct node *packed = packed_factors(tape, a, true, NULL, lu);
+    struct node *packed = packed_factors(tape, a, true, NULL, wanted, lu);
     *pivots = packed;
     if (tape_failed(tape)) return packed;
     *pivots = node_new_integer(tape, DT_I32, 2, a->shape);
@@ -532,10 +539,10 @@ struct node *node_complex_lu(struct tape *tape, struct node *a, struct node **pi
 struct node *node_block_factors(struct tape *tape, struct node *a, const unsigned char *steps)
 {
     struct elimination *lu = tape_allocate(tape, 1, sizeof *lu);
-    if (a->imaginary) return packed_factors(tape, a, false, steps, lu);
+    if (a->imaginary) return packed_factors(tape, a, false, steps, NULL, lu);
     struct node *zero = node_constant(tape, a->dtype, 0, a->rank, a->shape);
-    return node_real_part(tape,
-                          packed_factors(tape, node_complex(tape, a, zero), false, steps, lu));
+    return node_real_part(
+        tape, packed_factors(tape, node_complex(tape, a, zero), false, steps, NULL, lu));
 }
 
 struct node *node_complex_determinant(struct tape *tape, struct node *a)
@@ -552,7 +559,7 @@ struct node *node_complex_determinant(struct tape *tape, struct node *a)
     m.steps = steps;
     for (size_t b = 0; b < batches; b++) {
         take(m.lu, a, b);
-        complex_number product = eliminate(m.lu, n, pivot, steps, true, false);
+        complex_number product = eliminate(m.lu, n, pivot, steps, true, false, NULL, 0);
         for (size_t i = 0; i < n; i++) product *= m.lu[i * n + i];
         put(node, b, product);
         if (!bounded) continue;

@@ -16,7 +16,8 @@ struct node *node_complex_determinant(struct tape *tape, struct node *a);
 enum block_step { STEP_SINGLE, STEP_FIRST, STEP_SECOND, STEP_NONE };
 struct node *node_block_factors(struct tape *tape, struct node *a, const unsigned char *steps);
 
-/* L and U packed as LAPACK does; *pivots gets the 1-based row exchanges, int32 (batch, n). */
-struct node *node_complex_lu(struct tape *tape, struct node *a, struct node **pivots);
+/* L and U packed as LAPACK does; *pivots gets the 1-based row exchanges, int32 (batch, n). `wanted` as for node_lu. */
+struct node *node_complex_lu(struct tape *tape, struct node *a, struct node **pivots,
+                             const int64_t *wanted);
 
 #endif

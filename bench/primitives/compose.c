@@ -130,8 +130,11 @@ struct node *compose_folded(struct tape *tape, struct node *y, struct node *x, s
                             struct node *a)
 {
     if (!tape_is_model(tape) || tape_failed(tape)) return y;
-    struct node *shift = node_broadcast(tape, node_multiply(tape, m, a), y->rank, y->shape);
-    y = node_model_error(tape, y, node_multiply(tape, x, a), 6);
+    /* Sizes, of which the errors are nothing to anyone. */
+    struct node *shift =
+        node_broadcast(tape, node_detach(tape, node_multiply(tape, m, a)), y->rank, y->shape);
+    struct node *size = node_multiply(tape, node_detach(tape, x), node_detach(tape, a));
+    y = node_model_error(tape, y, size, 6);
     return node_model_error(tape, y, shift, 6);
 }
 

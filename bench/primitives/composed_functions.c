@@ -11,7 +11,7 @@
 
 static const double PI = 3.14159265358979323846, ROOT_HALF = 0.70710678118654752440,
                     LEAST_OF_ROOT_2PI = 0.39894228040143267794, /* 1 / sqrt(2 pi) */
-                    TWO_OF_ROOT_PI = 1.12837916709551257390;                    /* 2 / sqrt(pi) */
+    TWO_OF_ROOT_PI = 1.12837916709551257390;                    /* 2 / sqrt(pi) */
 
 bool composes_values(const struct tape *tape)
 {
@@ -83,8 +83,8 @@ STEPS(mish_steps)
 /* x / 2 (1 + erf(x / sqrt 2)), or x times the half of it */
 STEPS(gelu_steps)
 {
-    struct node *both = node_offset(
-        tape, node_apply(tape, "erf", node_scale(tape, x, ROOT_HALF)), 1);
+    struct node *both =
+        node_offset(tape, node_apply(tape, "erf", node_scale(tape, x, ROOT_HALF)), 1);
     return other ? node_multiply(tape, x, node_scale(tape, both, 0.5))
                  : node_multiply(tape, node_scale(tape, x, 0.5), both);
 }
@@ -178,9 +178,9 @@ GRADIENT(sinc_gradient)
 {
     (void)y;
     struct node *angle = node_scale(tape, x, PI), *below = node_scale(tape, square(tape, x), PI);
-    struct node *above = node_subtract(
-        tape, node_multiply(tape, angle, node_apply(tape, "cos", angle)),
-        node_apply(tape, "sin", angle));
+    struct node *above = node_subtract(tape,
+                                       node_multiply(tape, angle, node_apply(tape, "cos", angle)),
+                                       node_apply(tape, "sin", angle));
     struct node *flow = node_multiply(tape, c, node_divide(tape, above, below));
     struct node *zero = node_scalar(tape, 0);
     return node_select(tape, node_compare(tape, COMPARE_EQ, below, zero), zero, flow);
@@ -192,8 +192,7 @@ GRADIENT(logsigmoid_gradient)
     struct node *e = node_apply(tape, "exp", node_negate(tape, node_apply(tape, "abs", x)));
     struct node *share = node_divide(tape, e, node_offset(tape, e, 1));
     struct node *left = node_compare(tape, COMPARE_LT, x, node_scalar(tape, 0));
-    return node_multiply(
-        tape, node_select(tape, left, less_than_one(tape, share), share), c);
+    return node_multiply(tape, node_select(tape, left, less_than_one(tape, share), share), c);
 }
 GRADIENT(rad2deg_gradient)
 {
@@ -213,10 +212,13 @@ struct node *composed_gradient(struct tape *tape, const char *function, struct n
         const char *name;
         struct node *(*steps)(struct tape *tape, struct node *x, struct node *y, struct node *c);
     } composed[] = {
-        { "erf", erf_gradient },         { "erfc", erfc_gradient },
-        { "silu", silu_gradient },       { "sinc", sinc_gradient },
+        { "erf", erf_gradient },
+        { "erfc", erfc_gradient },
+        { "silu", silu_gradient },
+        { "sinc", sinc_gradient },
         { "logsigmoid", logsigmoid_gradient },
-        { "rad2deg", rad2deg_gradient }, { "deg2rad", deg2rad_gradient },
+        { "rad2deg", rad2deg_gradient },
+        { "deg2rad", deg2rad_gradient },
     };
     for (size_t k = 0; k < sizeof composed / sizeof *composed; k++)
         if (!strcmp(composed[k].name, function)) return composed[k].steps(tape, x, y, c);
@@ -248,9 +250,8 @@ static struct node *by_difference(struct tape *tape, int which, struct node *con
     struct node *difference = node_subtract(tape, operands[!which], operands[which]);
     return node_divide(tape, c, node_offset(tape, node_apply(tape, power, difference), 1));
 }
-static struct node *logaddexp_gradient(struct tape *tape, int which,
-                                       struct node *const operands[2], struct node *y,
-                                       struct node *c)
+static struct node *logaddexp_gradient(struct tape *tape, int which, struct node *const operands[2],
+                                       struct node *y, struct node *c)
 {
     (void)y;
     return by_difference(tape, which, operands, c, "exp");
@@ -289,8 +290,7 @@ static void steps_backward(struct tape *tape, struct node *node, struct node *co
 
 static const struct primitive as_steps = { "a function as steps", steps_backward, NULL, NULL };
 
-struct node *node_as_steps(struct tape *tape, struct node *y, struct node *steps,
-                           const char *name)
+struct node *node_as_steps(struct tape *tape, struct node *y, struct node *steps, const char *name)
 {
     if (!steps || tape_failed(tape) || steps->n != y->n || y->imaginary) return y;
     const double *value = node_values(tape, y), *other = node_values(tape, steps);

@@ -31,7 +31,6 @@ struct node *composed_gradient2(struct tape *tape, const char *function, int whi
 
 /* y, which is the same by `steps`, the composition of `name` (NULL: y itself). In the model of staged kernels y with the larger
  * error of the two; on a tape that wants values those of the steps. Gradients go through y. */
-struct node *node_as_steps(struct tape *tape, struct node *y, struct node *steps,
-                           const char *name);
+struct node *node_as_steps(struct tape *tape, struct node *y, struct node *steps, const char *name);
 
 #endif

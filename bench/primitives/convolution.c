@@ -193,14 +193,20 @@ static void convolution_enclose(struct enclosure *enclosure, void *ball, struct 
 }
 
 struct running_product {
-    const double *a, *b;
+    const struct node *a, *b;
     struct running sum;
 };
+
+/* Of an input tensor, as it is stored. */
+static double element_of(const struct node *x, size_t i)
+{
+    return x->value ? x->value[i] : node_value_at(x, i);
+}
 
 static void add_term(void *context, size_t i, size_t j)
 {
     struct running_product *r = context;
-    running_add_product(&r->sum, r->a[i], r->b[j]);
+    running_add_product(&r->sum, element_of(r->a, i), element_of(r->b, j));
 }
 
 static bool convolution_pair(struct enclosure *enclosure, struct pair *out, struct node *node,
@@ -208,8 +214,9 @@ static bool convolution_pair(struct enclosure *enclosure, struct pair *out, stru
 {
     const struct convolution *c = node->parameters;
     const struct node *a = node->inputs[0], *b = node->inputs[1];
-    if (!node_is_exact(a) || !node_is_exact(b) || !a->value || !b->value) return false;
-    struct running_product r = { .a = a->value, .b = b->value };
+    if (!node_is_exact(a) || !node_is_exact(b)) return false;
+    if ((!a->value && !a->source) || (!b->value && !b->source)) return false;
+    struct running_product r = { .a = a, .b = b };
     each_term(c, i, add_term, &r);
     enclosure->work += r.sum.terms / 64;
     return running_pair(out, &r.sum, true);

@@ -96,15 +96,34 @@ struct piece {
     size_t row, rows, point, points;
 };
 
-static void unfold(double *columns, const double *x, const struct products *p,
-                   const struct piece *s)
+/* Of an input tensor of floats, which is read where it is: as doubles it would be twice as large, all of it. */
+static bool is_read_in_place(const struct node *x)
 {
-    const struct convolution *c = p->c;
-    for (size_t row = s->row; row < s->row + s->rows; row++) {
-        const int64_t *map = p->map + row % c->taps * c->points + s->point;
-        const double *channel = x + row / c->taps * c->pixels;
-        for (size_t k = 0; k < s->points; k++) *columns++ = map[k] < 0 ? 0 : channel[map[k]];
+    return x->source && !x->value && !x->integer && !x->deferral && x->dtype == DT_F32;
+}
+
+#define DEFINE_UNFOLD(NAME, REAL)                                               \
+    static void NAME(double *columns, const REAL *x, const struct products *p,  \
+                     const struct piece *s)                                     \
+    {                                                                           \
+        const struct convolution *c = p->c;                                     \
+        for (size_t row = s->row; row < s->row + s->rows; row++) {              \
+            const int64_t *map = p->map + row % c->taps * c->points + s->point; \
+            const REAL *channel = x + row / c->taps * c->pixels;                \
+            for (size_t k = 0; k < s->points; k++)                              \
+                *columns++ = map[k] < 0 ? 0 : (double)channel[map[k]];          \
+        }                                                                       \
     }
+
+DEFINE_UNFOLD(unfold_doubles, double)
+DEFINE_UNFOLD(unfold_floats, float)
+
+/* The piece of x, an image and group of it that begins at element `start`. */
+static void unfold(double *columns, size_t start, const struct products *p, const struct piece *s)
+{
+    if (is_read_in_place(p->x))
+        unfold_floats(columns, (const float *)p->x->source->data + start, p, s);
+    else unfold_doubles(columns, p->x->value + start, p, s);
 }
 
 /* The bounds of x unfold like x. */
@@ -363,7 +382,7 @@ static void convolve(const struct products *p, const struct block *b, double *sc
     const struct piece piece = { 0, depth, b->column, b->columns };
     double *columns = scratch, *room = scratch + depth * b->columns, *value = p->out->value + at;
 
-    unfold(columns, p->x->value + xs, p, &piece);
+    unfold(columns, xs, p, &piece);
     multiply(p, value,
              &(struct gemm){ false, false, false, b->rows, b->columns, depth, 0, 0,
                              step_of(c->points, b->columns) },
@@ -536,7 +555,7 @@ static void add_weights(const struct products *p, const struct block *b, size_t 
            *room = product + (p->certify ? b->rows * b->columns : 0);
     bool within = !p->certify || image == 0;
 
-    unfold(columns, p->x->value + xs, p, &piece);
+    unfold(columns, xs, p, &piece);
     multiply(p, within ? p->out->value + at : product,
              &(struct gemm){ false, true, within && image > 0, b->rows, b->columns, c->points, 0, 0,
                              within ? step_of(depth, b->columns) : 0 },
@@ -691,6 +710,12 @@ static void take_norms(struct products *p)
     }
 }
 
+static bool is_finite(const struct node *x)
+{
+    return x->value ? all_finite(x->value, x->n)
+                    : all_finite_floats((const float *)x->source->data, x->n);
+}
+
 static struct products products_of(struct tape *tape, struct node *node,
                                    const struct convolution *c)
 {
@@ -705,7 +730,7 @@ static struct products products_of(struct tape *tape, struct node *node,
     p.w = c->role == CONVOLVE_WEIGHT_ADJOINT ? NULL : b;
     p.y = c->role == CONVOLVE_INPUT_ADJOINT ? a : c->role == CONVOLVE_WEIGHT_ADJOINT ? b : NULL;
     p.recomputes = c->role == CONVOLVE && tape->arithmetic == BENCH_REFERENCE && node_is_exact(a) &&
-                   node_is_exact(b) && all_finite(a->value, a->n) && all_finite(b->value, b->n);
+                   node_is_exact(b) && is_finite(a) && is_finite(b);
     return p;
 }
 
@@ -717,7 +742,8 @@ static bool is_empty(const struct convolution *c)
 
 void convolution_evaluate(struct tape *tape, struct node *node, const struct convolution *c)
 {
-    (void)node_values(tape, node->inputs[0]);
+    bool has_x = c->role != CONVOLVE_INPUT_ADJOINT;
+    if (!has_x || !is_read_in_place(node->inputs[0])) (void)node_values(tape, node->inputs[0]);
     (void)node_values(tape, node->inputs[1]);
     if (tape_is_reference(tape)) (void)node_need_errors(tape, node);
     if (tape_failed(tape)) return;

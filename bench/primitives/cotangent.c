@@ -23,16 +23,30 @@ void tape_accumulate(struct tape *tape, struct node *node, struct node *cotangen
     node->cotangent = node->cotangent ? node_add(tape, node->cotangent, cotangent) : cotangent;
 }
 
-struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank, const int64_t *shape)
+/* The dimensions along which node_broadcast has repeated a value of that shape. */
+static uint32_t repeated_dims(const struct node *x, int rank, const int64_t *shape)
 {
     uint32_t dims = 0;
-
-    if (tape_failed(tape)) return tape_failure(tape);
     int extra = x->rank - rank;
     for (int d = 0; d < x->rank; d++)
         if (d < extra || (shape[d - extra] == 1 && x->shape[d] != 1)) dims |= 1u << d;
+    return dims;
+}
+
+struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank, const int64_t *shape)
+{
+    if (tape_failed(tape)) return tape_failure(tape);
+    uint32_t dims = repeated_dims(x, rank, shape);
     if (dims) x = node_sum(tape, x, dims, true);
     return node_reshape(tape, x, rank, shape);
+}
+
+struct node *node_sum_sizes_to_shape(struct tape *tape, struct node *x, int rank,
+                                     const int64_t *shape)
+{
+    if (tape_failed(tape)) return tape_failure(tape);
+    uint32_t dims = repeated_dims(x, rank, shape);
+    return node_reshape(tape, dims ? node_sum_sizes(tape, x, dims) : x, rank, shape);
 }
 
 void gradient_pass(struct tape *tape, struct node *x, struct node *cotangent, struct node *factor)

@@ -10,6 +10,10 @@ void tape_accumulate(struct tape *tape, struct node *node, struct node *cotangen
 /* Sum over what node_broadcast repeated: the vjp of broadcasting to x's shape. */
 struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank, const int64_t *shape);
 
+/* The same of a real x whose sums are sizes (node_sum_sizes). */
+struct node *node_sum_sizes_to_shape(struct tape *tape, struct node *x, int rank,
+                                     const int64_t *shape);
+
 /* Add cotangent * factor (NULL: 1) to that of x, summed to x's shape when x was broadcast. */
 void gradient_pass(struct tape *tape, struct node *x, struct node *cotangent, struct node *factor);
 

@@ -9,7 +9,9 @@
  *   - Where discs hang together, each value is off by the sum of their diameters at most.
  *
  * The model: A + E as for eigenvectors of symmetric matrices (bench/primitives/vector_groups.h), and to first order, x_i a row of V^-1,
- * d l_j = x_j E v_j and d v_j = sum over k of v_k (x_k E v_j) / (l_j - l_k), its part along v_j taken out by the norm. */
+ * d l_j = x_j E v_j and d v_j = sum over k of v_k (x_k E v_j) / (l_j - l_k), its part along v_j taken out by the norm. LAPACK balances A
+ * before: then it is D^-1 A D that has such an E, and |x_k D| |E| |D^-1 v_j| counts where it is larger, as it is of badly scaled matrices whose
+ * small elements matter (Watkins, A case where balancing is harmful, 2006). */
 #include "bench/primitives/general_eigen.h"
 
 #include <complex.h>
@@ -49,7 +51,8 @@ struct spectrum {
     double *input;                      /* errors of the elements of a */
     double *f, *rest;                   /* (n, n): |F|; |R|, then |S| */
     double *radius, *y, *moved;         /* (n) each */
-    double model;                       /* ||E||, or an element of it */
+    double *scale;                      /* (n): D of the balanced matrix */
+    double model, balanced;             /* ||E||, or an element of it; of the balanced matrix */
 };
 
 /* ---- gradients ------------------------------------------------------------------------------------- */
@@ -317,17 +320,27 @@ static double bound_cluster(const struct spectrum *s, size_t j, bool *seen)
     return sum;
 }
 
+/* The norm of x, its elements multiplied by those of `scale` to a power of 1, 0 or -1. */
+static double norm_of(const complex_number *x, const double *scale, int power, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double size = cabs(x[i]) * (power > 0 ? scale[i] : power < 0 ? 1 / scale[i] : 1);
+        sum += size * size;
+    }
+    return sqrt(sum);
+}
+
 /* In a model: the error of value j, and of its vector's elements into `moved`. */
 static double model_pair(struct spectrum *s, size_t j)
 {
     const struct tape *tape = s->tape;
     size_t n = s->n;
-    double own = 0, sum = 0;
+    double own = 0, sum = 0, turned = norm_of(s->v + j * n, s->scale, -1, n) * s->balanced;
     for (size_t i = 0; i < n; i++) s->moved[i] = 0;
     for (size_t k = 0; k < n; k++) {
-        double size = 0;
-        for (size_t i = 0; i < n; i++) size += cabs(s->x[k * n + i]) * cabs(s->x[k * n + i]);
-        size = sqrt(size) * s->model;
+        double size = fmax(norm_of(s->x + k * n, s->scale, 0, n) * s->model,
+                           norm_of(s->x + k * n, s->scale, 1, n) * turned);
         if (k == j) {
             own = size;
             continue;
@@ -437,6 +450,19 @@ static struct status measure(struct spectrum *s, const struct eigen *eigen, cons
     return status_ok();
 }
 
+/* The D that LAPACK balances a with, and the error that it makes of the balanced one. */
+static struct status balance(struct spectrum *s)
+{
+    size_t n = s->n;
+    double squares = 0;
+    for (size_t i = 0; i < n * n; i++) s->x[i] = s->a[i % n * n + i / n];
+    TRY(lapack_balance(s->scale, s->x, n, s->tape->arena));
+    for (size_t i = 0; i < n * n; i++) squares += cabs(s->x[i]) * cabs(s->x[i]);
+    double frobenius = sqrt(squares) * 1.01 + 0x1p-500;
+    s->balanced = group_backward_error(s->tape, n, frobenius, frobenius);
+    return status_ok();
+}
+
 static struct status decompose(struct spectrum *s, const struct eigen *eigen, const struct node *a,
                                size_t batch, const struct node *aim_values,
                                const struct node *aim_vectors, complex_number *room, size_t *order,
@@ -445,6 +471,7 @@ static struct status decompose(struct spectrum *s, const struct eigen *eigen, co
     size_t n = s->n;
     bool model = tape_is_model(s->tape);
     TRY(measure(s, eigen, a, batch));
+    if (model) TRY(balance(s));
     for (size_t i = 0; i < n * n; i++) s->x[i] = s->a[i % n * n + i / n];
     TRY(lapack_general_eigenvectors(s->values, s->v, s->x, n, s->tape->arena));
     for (size_t i = 0; i < n * n; i++) room[i] = s->v[i % n * n + i / n]; /* V */
@@ -479,7 +506,7 @@ static bool open_spectrum(struct spectrum *s, struct tape *tape, size_t n)
 {
     *s = (struct spectrum){ .tape = tape, .n = n };
     s->a = tape_allocate(tape, 3 * n * n + n, sizeof *s->a);
-    s->input = tape_allocate(tape, 3 * n * n + 3 * n, sizeof *s->input);
+    s->input = tape_allocate(tape, 3 * n * n + 4 * n, sizeof *s->input);
     if (tape_failed(tape)) return false;
     s->v = s->a + n * n;
     s->x = s->v + n * n;
@@ -489,6 +516,7 @@ static bool open_spectrum(struct spectrum *s, struct tape *tape, size_t n)
     s->radius = s->rest + n * n;
     s->y = s->radius + n;
     s->moved = s->y + n;
+    s->scale = s->moved + n;
     return true;
 }
 

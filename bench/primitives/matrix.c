@@ -101,9 +101,18 @@ static void enclose_function(struct enclosure *enclosure, void *ball, struct nod
 
 /* ---- LU ------------------------------------------------------------------------------------------- */
 
-/* In place with partial pivoting; pivot[k] is the row exchanged with row k. Returns the sign of
+double pivot_slack(const struct node *a, size_t first)
+{
+    if (a->dtype == DT_NONE) return 0;
+    size_t n = (size_t)a->shape[1];
+    double largest = 0;
+    for (size_t i = 0; i < n * n; i++) largest = fmax(largest, fabs(a->value[first + i]));
+    return 8 * (double)n * dtype_ulp(dtype_component(a->dtype), 1) * largest;
+}
+
+/* In place with partial pivoting; pivot[k] is the row exchanged with row k: wanted[k] where it is as good. Returns the sign of
  * the permutation, 0 for an exactly singular matrix (elimination goes on). */
-static double factor(double *a, size_t n, size_t *pivot)
+static double factor(double *a, size_t n, size_t *pivot, const int64_t *wanted, double slack)
 {
     double sign = 1;
     bool singular = false;
@@ -111,6 +120,9 @@ static double factor(double *a, size_t n, size_t *pivot)
         size_t best = k;
         for (size_t i = k + 1; i < n; i++)
             if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
+        size_t other = wanted ? (size_t)wanted[k] - 1 : best;
+        if (other >= k && other < n && fabs(a[other * n + k]) >= fabs(a[best * n + k]) - slack)
+            best = other;
         pivot[k] = best;
         if (best != k) {
             sign = -sign;
@@ -213,7 +225,7 @@ static void lu_backward(struct tape *tape, struct node *node, struct node *cotan
 static const struct primitive lu_primitive = { "an LU factorization", lu_backward, lu_enclose,
                                                NULL };
 
-struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots)
+struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots, const int64_t *wanted)
 {
     struct lu *lu = tape_allocate(tape, 1, sizeof *lu);
     struct node *node = lu ? matrix_node(tape, &lu_primitive, a, 3, a->shape, lu) : NULL;
@@ -225,7 +237,8 @@ struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots)
     if (tape_failed(tape)) return tape_failure(tape);
     memcpy(node->value, a->value, node->n * sizeof *node->value);
     for (size_t b = 0; b < batches; b++)
-        (void)factor(node->value + b * n * n, n, lu->pivot + b * n);
+        (void)factor(node->value + b * n * n, n, lu->pivot + b * n, wanted ? wanted + b * n : NULL,
+                     pivot_slack(a, b * n * n));
     for (size_t i = 0; i < batches * n; i++) (*pivots)->integer[i] = (int64_t)lu->pivot[i] + 1;
     no_bound(tape, node);
     for (size_t b = 0; b < batches && tape_is_model(tape) && !tape_failed(tape); b++)
@@ -256,7 +269,7 @@ static const struct primitive inverse_primitive = { "a matrix inverse", inverse_
 static void invert(double *x, double *lu, const double *a, size_t n, size_t *pivot)
 {
     memcpy(lu, a, n * n * sizeof *lu);
-    double sign = factor(lu, n, pivot);
+    double sign = factor(lu, n, pivot, NULL, 0);
     for (size_t i = 0; i < n * n; i++) x[i] = sign == 0 ? INFINITY : 0;
     if (sign == 0) return;
     for (size_t i = 0; i < n; i++) x[i * n + i] = 1;
@@ -278,13 +291,13 @@ static void invert(double *x, double *lu, const double *a, size_t n, size_t *piv
 
 /* Factors of the transpose of the matrix that starts at element `first` of a; none after a failure. */
 static struct lu_factors eliminate_transpose(struct tape *tape, const struct node *a, size_t first,
-                                              size_t n)
+                                             size_t n)
 {
     double *lu = tape_allocate(tape, n * n, sizeof *lu);
     size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
     if (tape_failed(tape)) return (struct lu_factors){ 0 };
     for (size_t i = 0; i < n * n; i++) lu[i] = a->value[first + i % n * n + i / n];
-    (void)factor(lu, n, pivot);
+    (void)factor(lu, n, pivot, NULL, 0);
     return (struct lu_factors){ lu, pivot };
 }
 
@@ -405,7 +418,7 @@ struct node *node_determinant(struct tape *tape, struct node *a)
     size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
     for (size_t b = 0; b < batches && !tape_failed(tape); b++) {
         memcpy(lu, a->value + b * n * n, n * n * sizeof *lu);
-        double product = factor(lu, n, pivot);
+        double product = factor(lu, n, pivot, NULL, 0);
         for (size_t i = 0; i < n; i++) product *= lu[i * n + i];
         node->value[b] = product;
     }
@@ -589,6 +602,55 @@ static void squared_error(const struct tape *tape, double *error, const double *
         error[i] = tape_join(tape, error[i], unit * (typical ? sqrt(left[i]) : left[i]));
 }
 
+enum { IMITATIONS = 4 };
+
+/* Errors of random signs, which go through the squarings as a kernel's do, S R + R S: squares of independent elements forget that errors along the
+ * largest eigenvalue double every time. `r` holds IMITATIONS of them. */
+struct imitation {
+    double *r;
+    uint64_t state;
+};
+
+static double random_sign(struct imitation *imitation)
+{
+    imitation->state = imitation->state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return imitation->state >> 63 ? 1 : -1;
+}
+
+static void begin_imitation(struct imitation *imitation, const double *error, size_t n)
+{
+    for (size_t i = 0; i < IMITATIONS * n * n; i++)
+        imitation->r[i] = random_sign(imitation) * error[i % (n * n)];
+}
+
+/* One squaring of S. `scratch`: three matrices. */
+static void square_imitation(const struct tape *tape, struct imitation *imitation, const double *s,
+                             size_t n, double *scratch)
+{
+    double *own = scratch, *left = scratch + n * n, *right = scratch + 2 * n * n;
+    for (size_t i = 0; i < n * n; i++) left[i] = s[i] * s[i];
+    multiply_into(own, left, left, n);
+    for (size_t i = 0; i < n * n; i++) own[i] = tape->unit * sqrt((double)n * own[i]);
+    for (size_t m = 0; m < IMITATIONS; m++) {
+        double *r = imitation->r + m * n * n;
+        multiply_into(left, s, r, n);
+        multiply_into(right, r, s, n);
+        for (size_t i = 0; i < n * n; i++)
+            r[i] = left[i] + right[i] + random_sign(imitation) * own[i];
+    }
+}
+
+/* Errors that are no less than those imitated, in their root mean square. */
+static void raise_to_imitation(double *error, const struct imitation *imitation, size_t n)
+{
+    for (size_t i = 0; i < n * n; i++) {
+        double squares = 0;
+        for (size_t m = 0; m < IMITATIONS; m++)
+            squares += imitation->r[m * n * n + i] * imitation->r[m * n * n + i];
+        error[i] = fmax(error[i], sqrt(squares / IMITATIONS));
+    }
+}
+
 enum { POLYNOMIAL_PRODUCTS = 8 };
 
 /* A kernel halves A until its norm is at most 3.01, in double precision 1.09 (Bader, Blanes, Casas, Computing the matrix exponential
@@ -597,7 +659,7 @@ enum { POLYNOMIAL_PRODUCTS = 8 };
  * squares. W = exp(|A| / 2^s)
  * bounds all that the polynomial adds up, so it is off by E = POLYNOMIAL_PRODUCTS (n + 1) u W, and by W F W for errors F of A / 2^s
  * (exp(A + F) - exp(A) = int exp(t A) F exp((1 - t) A) dt); then E goes through the squarings (Higham, Functions of Matrices, section
- * 10.3). Where a square overflows nothing is known. `scratch` has room for seven matrices. */
+ * 10.3). Where a square overflows nothing is known. `scratch` has room for seven matrices and the imitations. */
 static void model_exponential(struct tape *tape, struct node *node, const struct node *a, size_t b,
                               double *scratch)
 {
@@ -620,10 +682,15 @@ static void model_exponential(struct tape *tape, struct node *node, const struct
     for (size_t i = 0; i < size; i++)
         error[i] = tape_join(tape, roundings * tape->unit * w[i], f[i]);
     exponential_of_halved(s, x, n, halvings, scratch);
+    struct imitation imitation = { scratch + 7 * size, 1 };
+    bool imitates = tape_is_typical(tape) && halvings > 0;
+    if (imitates) begin_imitation(&imitation, error, n);
     for (; halvings > 0; halvings--) {
         squared_error(tape, error, s, n, scratch);
+        if (imitates) square_imitation(tape, &imitation, s, n, scratch);
         square(s, n, scratch);
     }
+    if (imitates) raise_to_imitation(error, &imitation, n);
     for (size_t i = 0; i < size; i++)
         if (!isfinite(s[i]) || isnan(error[i])) error[i] = INFINITY;
 }
@@ -635,7 +702,7 @@ struct node *node_matrix_exponential(struct tape *tape, struct node *a)
     struct node *node = matrix_node(tape, &exponential_primitive, a, 3, a->shape, NULL);
     if (!node) return a;
     size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
-    double *scratch = tape_allocate(tape, 7 * n * n, sizeof *scratch);
+    double *scratch = tape_allocate(tape, (7 + IMITATIONS) * n * n, sizeof *scratch);
     for (size_t b = 0; b < batches && !tape_failed(tape); b++) {
         double *out = node->value + b * n * n;
         int halvings = halvings_of(a->value + b * n * n, n, false, 0.5);

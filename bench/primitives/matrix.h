@@ -19,8 +19,14 @@ struct node *node_matrix_exponential(struct tape *tape, struct node *a);
 /* Real only; bench/primitives/complex_matrix.h has those of complex matrices. */
 struct node *node_determinant(struct tape *tape, struct node *a); /* (batch) */
 
-/* L and U packed as LAPACK does; *pivots gets the 1-based row exchanges, int32 (batch, n). */
-struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots);
+/* L and U packed as LAPACK does; *pivots gets the 1-based row exchanges, int32 (batch, n). `wanted` (batch, n), or NULL: exchanges
+ * that a kernel made; each is taken where its pivot is the column's largest within the roundings of that kernel. */
+struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots,
+                     const int64_t *wanted);
+
+/* How far what elimination leaves of the matrix of `a` that starts at element `first` may be off in a kernel of its dtype: 16 n roundings of
+ * the largest element. */
+double pivot_slack(const struct node *a, size_t first);
 
 /* Lower (sign < 0: keep column - row <= offset) or upper (column - row >= offset) triangle of the
  * last two dimensions, the rest zero. */

@@ -265,16 +265,3 @@ void matrix_model_lu(struct tape *tape, double *error, const struct node *a, siz
     }
     for (size_t i = steps_that_hold(&w, pivot) * n; i < n * n; i++) error[i] = INFINITY;
 }
-
-size_t matrix_model_first_open_pivot(struct tape *tape, const double *a, size_t n,
-                                     const int64_t *pivots, double unit)
-{
-    struct walk w = { tape_allocate(tape, 2 * n * n, sizeof *w.x), NULL, n, unit, false };
-    size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
-    if (!w.x || !pivot) return n;
-    w.error = w.x + n * n;
-    memcpy(w.x, a, n * n * sizeof *a);
-    memset(w.error, 0, n * n * sizeof *w.error);
-    for (size_t k = 0; k < n; k++) pivot[k] = (size_t)pivots[k] - 1;
-    return steps_that_hold(&w, pivot);
-}

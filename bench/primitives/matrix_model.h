@@ -47,9 +47,4 @@ void matrix_model_cholesky(struct tape *tape, double *error, const struct factor
 void matrix_model_lu(struct tape *tape, double *error, const struct node *a, size_t first, size_t n,
                      const size_t *pivot);
 
-/* The first step of the elimination of the matrix a of order n whose row exchange (1-based `pivots`) may be another where each step
- * rounds to `unit`; n where all hold. */
-size_t matrix_model_first_open_pivot(struct tape *tape, const double *a, size_t n,
-                                     const int64_t *pivots, double unit);
-
 #endif

@@ -17,6 +17,7 @@ struct layout {
     const struct node *x;
     size_t extent, step;
     size_t *offset;
+    bool estimates;
 };
 
 /* The lines over `dims`: extents and strides of the dimensions that are left, or of those that are summed. */
@@ -62,7 +63,9 @@ static bool is_even(const struct axes *axes)
 
 static struct layout layout_of(struct tape *tape, const struct node *x, const struct axes *summed)
 {
-    struct layout l = { x, summed->total, summed->count ? summed->stride[0] : 1, NULL };
+    struct layout l = { .x = x,
+                        .extent = summed->total,
+                        .step = summed->count ? summed->stride[0] : 1 };
     if (is_even(summed)) return l;
     l.offset = tape_allocate(tape, l.extent, sizeof *l.offset);
     for (size_t k = 0; l.offset && k < l.extent; k++) l.offset[k] = place_of(summed, k);
@@ -157,10 +160,10 @@ static void model_lines(const struct tape *tape, double *out, double *bound, dou
         out[w] = isfinite(s.sum[w] + s.low[w]) ? s.sum[w] + s.low[w] : s.plain[w];
         own[w] = growth * s.magnitude[w];
         inexact[w] = s.carried[w] > 0;
-        bool exact = s.carried[w] == 0 &&
+        bool exact = !l->estimates && s.carried[w] == 0 &&
                      sum_of_every_is_exact(term + w, l->extent, width, tape->wide ? 53 : 24);
         if (exact) own[w] = 0;
-        need[w] = typical && !exact && isfinite(out[w]);
+        need[w] = typical && !exact && !l->estimates && isfinite(out[w]);
     }
     if (width == 1) spread_line(spread, term, l, need, inexact, !tape->wide);
     else spread_lines(spread, term, l, need, inexact, count, !tape->wide);
@@ -171,12 +174,14 @@ static void model_lines(const struct tape *tape, double *out, double *bound, dou
     }
 }
 
-void model_sums(struct tape *tape, struct node *node, const struct node *x, uint32_t dims)
+void model_sums(struct tape *tape, struct node *node, const struct node *x, uint32_t dims,
+                bool estimates)
 {
     const struct axes left = axes_of(x, dims, false), summed = axes_of(x, dims, true);
     if (!node_need_errors(tape, node) || !node->n) return;
     struct arena_mark before = arena_mark(tape->arena);
-    const struct layout l = layout_of(tape, x, &summed);
+    struct layout l = layout_of(tape, x, &summed);
+    l.estimates = estimates;
     size_t most = l.extent > MOST_TERMS || node->n < LEAST_LINES ? 1 : WIDTH;
     double *term = tape_allocate(tape, l.extent * most, sizeof *term);
     if (tape_failed(tape)) return;

@@ -10,6 +10,7 @@
 #include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/known_values.h"
 #include "bench/tape/promotion.h"
 #include "core/checked.h"
 
@@ -136,6 +137,12 @@ static struct node *repeated(struct tape *tape, struct node *x, int rank, const 
     return tape_failed(tape) ? tape_failure(tape) : node;
 }
 
+/* Broadcasts of the same elements to one shape are the same. */
+static bool is_of_shape(const struct node *a, const struct node *b)
+{
+    return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
+}
+
 struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const int64_t *shape)
 {
     int64_t full[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], own[TENSOR_MAX_RANK];
@@ -166,7 +173,9 @@ struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const i
         return repeated(tape, x, rank, full);
     struct node *node = moved(tape, &broadcast_primitive, x, rank, full, NULL);
     if (tape_failed(tape)) return tape_failure(tape);
+    double *known = x->integer ? NULL : known_values_share(tape, node, is_of_shape);
     if (x->integer) copy_strided(node->integer, x->integer, rank, full, stride, 0, node->n);
+    else if (known) node->value = known;
     else copy_strided(node->value, x->value, rank, full, stride, 0, node->n);
     if (node->error) copy_strided(node->error, x->error, rank, full, stride, 0, node->n);
     return node;

@@ -413,14 +413,23 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
 
 static void sum_model(struct tape *tape, struct node *node, const struct node *x, uint32_t dims)
 {
-    model_sums(tape, node, x, dims);
+    model_sums(tape, node, x, dims, false);
     model_stages(tape, node);
+}
+
+static void estimating_model(struct tape *tape, struct node *node, const struct node *x,
+                             uint32_t dims)
+{
+    model_sums(tape, node, x, dims, true);
 }
 
 static uint64_t wrapping_sum(uint64_t a, uint64_t b) { return a + b; }
 
 static const struct reduction summation = { &sum_primitive, sum_evaluate, 0,
                                             wrapping_sum,   true,         sum_model };
+static const struct reduction summation_of_sizes = {
+    &sum_primitive, sum_evaluate, 0, wrapping_sum, true, estimating_model
+};
 
 struct node *node_sum(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)
 {
@@ -428,6 +437,11 @@ struct node *node_sum(struct tape *tape, struct node *x, uint32_t dims, bool kee
         return node_complex(tape, node_sum(tape, node_real_part(tape, x), dims, keepdim),
                             node_sum(tape, node_imaginary_part(tape, x), dims, keepdim));
     return node_reduce(tape, &summation, x, dims, keepdim);
+}
+
+struct node *node_sum_sizes(struct tape *tape, struct node *x, uint32_t dims)
+{
+    return node_reduce(tape, &summation_of_sizes, x, dims, true);
 }
 
 struct node *node_mean(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)

@@ -58,7 +58,9 @@ static void values_backward(struct tape *tape, struct node *node, struct node *c
     struct node *u = node_slice(tape, s->u, 2, 0, k, 1);
     struct node *scaled = node_multiply(tape, u, node_reshape(tape, cotangent, 3, lone));
     struct node *flow = node_matmul(tape, scaled, false, s->v, true);
-    const struct group_bases bases = { node, cotangent, s->u, s->v, s->distance, s->embedded, true };
+    const struct group_bases bases = {
+        node, cotangent, s->u, s->v, s->distance, s->embedded, true
+    };
     tape_accumulate(tape, node->inputs[0],
                     s->hidden ? group_model_any_basis(tape, flow, &bases) : flow);
 }
@@ -98,23 +100,23 @@ static struct node *outside(struct tape *tape, struct node *x, struct node *cota
                        node_reshape(tape, values, 3, lone));
 }
 
-static bool refuse_full(struct tape *tape, const struct singular *s)
+/* The vectors that belong to a value: those that complete a basis have no gradient, and PyTorch ignores their cotangents. */
+static struct node *of_values(struct tape *tape, struct node *x, const struct singular *s)
 {
-    if (s->u->shape[2] == s->values->shape[1]) return false;
-    tape_fail(tape, STATUS_SKIP, "vectors that complete a basis have no gradient");
-    return true;
+    return node_slice(tape, x, 2, 0, s->values->shape[1], 1);
 }
 
 /* (U ((U^T G - G^T U) / E) S + (I - U U^T) G S^-1) V^T */
 static void left_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct singular *s = node->parameters;
-    if (refuse_full(tape, s)) return;
-    int64_t lone[3] = { node->shape[0], 1, node->shape[2] };
-    struct node *inner = node_multiply(tape, rotation(tape, node, cotangent, s, 1),
+    int64_t lone[3] = { node->shape[0], 1, s->values->shape[1] };
+    struct node *u = of_values(tape, node, s);
+    cotangent = of_values(tape, cotangent, s);
+    struct node *inner = node_multiply(tape, rotation(tape, u, cotangent, s, 1),
                                        node_reshape(tape, s->values, 3, lone));
-    struct node *sum = node_matmul(tape, node, false, inner, false);
-    struct node *rest = outside(tape, node, cotangent, s->values);
+    struct node *sum = node_matmul(tape, u, false, inner, false);
+    struct node *rest = outside(tape, u, cotangent, s->values);
     if (rest) sum = node_add(tape, sum, rest);
     tape_accumulate(tape, node->inputs[0], node_matmul(tape, sum, false, s->v, true));
 }
@@ -123,11 +125,10 @@ static void left_backward(struct tape *tape, struct node *node, struct node *cot
 static void right_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct singular *s = node->parameters;
-    if (refuse_full(tape, s)) return;
     int64_t column[3] = { node->shape[0], node->shape[2], 1 };
     struct node *inner = node_multiply(tape, rotation(tape, node, cotangent, s, -1),
                                        node_reshape(tape, s->values, 3, column));
-    struct node *left = node_matmul(tape, s->u, false, inner, false);
+    struct node *left = node_matmul(tape, of_values(tape, s->u, s), false, inner, false);
     tape_accumulate(tape, node->inputs[0], node_matmul(tape, left, false, node, true));
 }
 
@@ -492,8 +493,9 @@ static struct node *real_singular(struct tape *tape, struct node *a, bool embedd
     vectors->u = vectors->v = a;
     if (tape_failed(tape) || a->shape[1] >= a->shape[2])
         return singular_of_tall(tape, a, embedded, vectors);
-    struct singular_vectors turned = { vectors->full,  vectors->hidden, vectors->aim_v,
-                                       vectors->aim_u, a,               a };
+    struct singular_vectors turned = {
+        vectors->full, vectors->hidden, vectors->aim_v, vectors->aim_u, a, a
+    };
     struct node *values = singular_of_tall(tape, node_transpose(tape, a, 1, 2), embedded, &turned);
     vectors->u = turned.v;
     vectors->v = turned.u;

@@ -242,7 +242,7 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
     model_stages(tape, node);
     if (!composes(tape)) return node;
     struct node *largest = exponentials_tops(tape, sums);
-    struct node *steps = node_add(tape, plain_logsumexp(tape, node_subtract(tape, x, largest), dim),
-                                  largest);
+    struct node *steps =
+        node_add(tape, plain_logsumexp(tape, node_subtract(tape, x, largest), dim), largest);
     return node_as_steps(tape, node, steps, "logsumexp");
 }

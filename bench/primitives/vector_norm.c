@@ -6,8 +6,8 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_functions.h"
-#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
@@ -57,9 +57,8 @@ static void power_steps_backward(struct tape *tape, struct node *node, struct no
     struct node *a = node->inputs[1], *zero = node_scalar(tape, 0);
     struct node *scaled = p > 2 ? node_multiply(tape, a, power(tape, a, p - 2))
                                 : power(tape, a, p - 1);
-    struct node *share =
-        p < 1 ? node_multiply(tape, cotangent, power(tape, node, 1 - p))
-              : node_divide(tape, cotangent, power(tape, node, p - 1));
+    struct node *share = p < 1 ? node_multiply(tape, cotangent, power(tape, node, 1 - p))
+                               : node_divide(tape, cotangent, power(tape, node, p - 1));
     share = node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero, share);
     scaled = node_select(tape, node_compare(tape, COMPARE_EQ, a, zero), zero, scaled);
     gradient_pass(tape, a, share, scaled);

@@ -578,6 +578,14 @@ struct node *node_scalar(struct tape *tape, double value)
     return node;
 }
 
+bool node_is_number(const struct node *node)
+{
+    if (node->n != 1 || node->source || node->dtype != DT_NONE || node->imaginary) return false;
+    for (int i = 0; i < node->input_count; i++)
+        if (!node_is_number(node->inputs[i])) return false;
+    return !node->primitive || node->input_count > 0;
+}
+
 /* ---- gradients ------------------------------------------------------------------------------ */
 
 void tape_backward(struct tape *tape)

@@ -101,7 +101,7 @@ struct node {
     /* In a model, where elements are beyond the largest number of the kernel and nothing is known of what is made of them: the
      * bounds of all elements if the node is a result of the call. NULL: those of `error`. */
     double *of_result;
-    int64_t *integer;          /* integral nodes */
+    int64_t *integer; /* integral nodes */
     struct node *imaginary;
 
     struct node **inputs;
@@ -158,6 +158,9 @@ struct node *node_integer_constant(struct tape *tape, enum dtype dtype, int64_t 
 /* An exact real scalar of rank 0 for use in arithmetic; its dtype is DT_NONE, which never
  * takes part in promotion. */
 struct node *node_scalar(struct tape *tape, double value);
+
+/* Is it such a scalar, or made of such alone? Kernels are given it as a number: whoever calls them computes it, a compiler, say. */
+bool node_is_number(const struct node *node);
 
 /* Uninitialised nodes that the caller fills: integral (`integer`), or exact real (`value`). */
 struct node *node_new_integer(struct tape *tape, enum dtype dtype, int rank, const int64_t *shape);

@@ -279,6 +279,10 @@ bool golden_next(struct golden_file *file, struct golden *out, struct arena *are
         t->is_float64 = !native;
         t->dtype = native ? dtypes.dtype[cJSON_GetObjectItem(item, "tensor_index")->valueint]
                           : DT_NONE;
+        for (size_t k = 0; native && k < out->output_count;
+             k++) /* cotangents have the dtypes of results */
+            if (t->dtype != DT_NONE && dtype_info(out->outputs[k].dtype)->bytes == 2)
+                t->dtype = out->outputs[k].dtype;
         t->tensor = *read_tensor(file, place, DT_NONE, arena);
     }
     translate(out, json, arena);

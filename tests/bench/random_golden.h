@@ -5,8 +5,9 @@
 #include "bench/bench.h"
 #include "bench/golden.h"
 
-/* Integers that a kernel may set as it likes: info of a matrix that is as good as singular, notes to itself. */
-bool random_output_is_open(const struct bench_output *have, const struct tensor *want);
+/* Integers that a kernel may set as it likes: info of a matrix that is as good as singular, notes to itself; and of a call that draws what
+ * it shows of its draws. */
+bool random_output_is_open(const struct bench_output *have, const struct tensor *want, bool draws);
 
 /* What functions make of infinities and NaN, and of poles, is a convention of each kernel, and PyTorch's vectorised and scalar code
  * differ. Where there is one among arguments or results, mark results and gradients `open`; gradients of NaN are not compared at

@@ -43,6 +43,8 @@ static const struct {
     { "embedding_bag", "likewise; max_norm rescales outside of the tape" },
     { "median", "of equal elements the one at the returned position gets it" },
     { "nanmedian", "likewise" },
+    { "_fused_moving_avg_obs_fq_helper", "rounding passes the gradient of what is not clamped" },
+    { "fused_moving_avg_obs_fake_quant", "likewise" },
     { "npu_ciou", "the weight of the difference of shapes passes none" },
     { "npu_cross_entropy_loss", "the logarithms that it returns too pass none" },
     { "npu_fused_floyd_attention", "the statistics that it returns too pass none" },

@@ -103,7 +103,7 @@ static void check_function(struct findings *f, enum function function, size_t n,
     case DETERMINANT: y = node_determinant(&lab.tape, a.node); break;
     case CHOLESKY: y = node_cholesky(&lab.tape, a.node); break;
     case EXPONENTIAL: y = node_matrix_exponential(&lab.tape, a.node); break;
-    default: y = node_lu(&lab.tape, a.node, &pivots); break;
+    default: y = node_lu(&lab.tape, a.node, &pivots, NULL); break;
     }
     ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
     arb_mat_t in, out;

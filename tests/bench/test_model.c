@@ -306,6 +306,8 @@ static const struct {
     { "Functional.interpolate(f32(1,1,4)[1 100 1 1], None, 0.6, \"linear\", False)", -1, 0x2, 1e-5,
       1e-4 },
     /* What is broadcast has a gradient of products that are summed, not of a sum that is multiplied. */
+    /* A constant is rounded once. */
+    { "Torch.rad2deg(f32(2)[1 1])", 0, 0, 0, 1.5e-5 },
     { "Torch.addmm(f64(1)[1], f64(2,1)[1 1], f64(1,2)[1 1], beta=0.3)", 0, 0x1, 5e-17, 1e-15 },
     /* Three convolutions in place of four: 1e-3 is what is left of two products of 1. */
     { "Functional.conv1d(c64(1,1,1)[1 1e-3], c64(1,1,1)[1 0])", -1, 0x2, 1e-7, 2e-6 },
@@ -382,12 +384,39 @@ static const struct {
     { "Functional.layer_norm(f32(4,256), [256])", 4 },
     { "Torch.mul(f32(4,256), f32(4,256))", 1024 },
     { "Functional.normalize(f32(3,64), dim=1)", 3 },
+    { "Torch.linalg.vector_norm(f32(30,64), 3, -1)", 30 },
 };
 
 START_TEST(errors_that_are_shared)
 {
     struct arena arena = { 0 };
     ck_assert_uint_eq(modelled(&arena, shares[_i].call, -1)->kernel_draws, shares[_i].draws);
+    arena_release(&arena);
+}
+END_TEST
+
+/* How much of what is expected of them all errors may have in common. */
+static const struct {
+    const char *call;
+    int of;
+    double common;
+} commons[] = {
+    { "Torch.matmul(f32(16,30)[-1..1], f32(30,16)[-1..1])", -1, 0.3 },
+    { "Torch.matmul(f32(16,30)[0.3..0.3], f32(30,16)[0.7..0.7])", -1, 0 }, /* terms repeat */
+    { "Torch.add(f32(80)[-1..1], f32(80)[-1..1], alpha=0.3)", -1, 0 },
+    { "Torch.addcmul(f32(80)[-1..1], f32(80)[-1..1], f32(80)[-1..1], value=0.5)", -1, 0.3 },
+    { "Torch.exp(f32(80)[-1..1])", -1, 1 },
+    { "Torch.div(f32(80)[-1..1], f32(80)[1..2])", -1, 1 },
+    { "Torch.div(f32(80)[-1..1], 3)", -1, 0 },
+    { "Functional.softmax(f32(8,80)[-1..1], 1)", -1, 0 },
+};
+
+START_TEST(errors_in_common)
+{
+    struct arena arena = { 0 };
+    const struct reference *r = modelled(&arena, commons[_i].call, commons[_i].of);
+    ck_assert_msg(r->kernel_common == commons[_i].common, "%s: %g", commons[_i].call,
+                  r->kernel_common);
     arena_release(&arena);
 }
 END_TEST
@@ -464,6 +493,7 @@ int main(int count, char **arguments)
     tcase_add_loop_test(tests, choices_that_a_result_does_not_show, 0,
                         sizeof hidden / sizeof *hidden);
     tcase_add_loop_test(tests, errors_that_are_shared, 0, sizeof shares / sizeof *shares);
+    tcase_add_loop_test(tests, errors_in_common, 0, sizeof commons / sizeof *commons);
     tcase_add_loop_test(tests, what_is_expected, 0, sizeof expectations / sizeof *expectations);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -189,8 +189,8 @@ START_TEST(convolutions_are_their_sums)
     struct node *z = convolution_of(&tape, _i);
     ck_assert_msg(!tape.status.code, "%s", tape.status.text);
     long double *sum = calloc(z->n, sizeof *sum), *size = calloc(z->n, sizeof *size);
-    sum_up(sum, size, &g, (enum convolution_role)(_i % ROLES), z->inputs[0]->value,
-           z->inputs[1]->value);
+    sum_up(sum, size, &g, (enum convolution_role)(_i % ROLES), node_values(&tape, z->inputs[0]),
+           node_values(&tape, z->inputs[1]));
     for (size_t i = 0; i < z->n; i++) {
         long double off = fabsl(z->value[i] - sum[i]), bound = node_error(z, i);
         if (off > bound + 1e-16L * size[i]) ck_abort_msg("element %zu of %d", i, _i);

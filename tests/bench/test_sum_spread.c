@@ -89,6 +89,17 @@ START_TEST(lanes_of_one_sign)
 }
 END_TEST
 
+/* Of products two lanes, which then have one sign each; and every product is rounded. */
+START_TEST(turns_of_one_sign)
+{
+    enum { N = 1024 };
+    double x[N], lane = 0;
+    for (size_t k = 0; k < N; k++) x[k] = k % 2 ? -3 : 3;
+    for (size_t k = 1; k <= N / 2; k++) lane += 9. * (double)(k * k);
+    ck_assert_double_eq_tol(sum_spread(x, N, true, false), (2 * lane + 9 * N) / 3, 1e-9 * lane);
+}
+END_TEST
+
 /* A constant: every step of a sum in float errs the same way, which no formula of independent errors has. */
 START_TEST(repeated_terms_are_imitated)
 {
@@ -283,6 +294,7 @@ int main(void)
     tcase_add_test(tcase, any_order_is_the_mean_over_all);
     tcase_add_test(tcase, partial_sums_of_both_directions);
     tcase_add_test(tcase, lanes_of_one_sign);
+    tcase_add_test(tcase, turns_of_one_sign);
     tcase_add_test(tcase, lines_are_as_if_alone);
     tcase_add_test(tcase, factors_that_lie_side_by_side);
     tcase_add_test(tcase, terms_that_are_no_numbers);

@@ -317,13 +317,13 @@ def has_other_types(call):
             declared.update((a.name, str(a.type)) for a in schema.arguments)
     names = list(declared)
     given = list(zip(names, call.args)) + list(call.kwargs.items())
-    return any((type(v) in (int, float) and "bool" in declared.get(n, "")) or
+    return any((type(v) not in (bool, type(None)) and "bool" in declared.get(n, "")) or
                (type(v) in (list, tuple) and "float" in declared.get(n, "") and "ist" not in declared[n]) for n, v in given)
 
 
 def is_ill_posed(call, source):
     """PyTorch runs it, but nobody else could know what it should return. `source`: the call that was changed."""
-    if has_other_types(call):
+    if has_other_types(call) or (call.api.startswith("Tensor.__") and call.kwargs):
         return True
     arguments, base, args = named(call), call.api.split(".", 1)[1], call.args
     for name, most in (("interpolation_mode", 2), ("padding_mode", 2)):  # enumerations, unchecked
@@ -356,7 +356,40 @@ def is_ill_posed(call, source):
         dtypes = {t.dtype for t in inside if is_inexact(t)}
         named_dtypes = {a for a in args if isinstance(a, torch.dtype)} - {a for a in source.args if isinstance(a, torch.dtype)}
         return named_dtypes or inexact(call) != inexact(source) or len(dtypes) > 1 or is_other(inside[1:], outside[1:]) or (
-            inside[:1] and inside[0].shape != outside[0].shape)
+            inside[:1] and inside[0].shape != outside[0].shape) or options_of(call) != options_of(source) or (
+            len(dtypes - {torch.float64}) > 0 and "_softmax_backward_data" in base and torch.float64 not in options_of(call))
+    if base in ("cholesky_inverse", "cholesky_solve", "_cholesky_solve_helper"):  # the diagonal of a factor is real
+        return any(t.is_complex() and t.dim() > 1 and bool(t.diagonal(0, -2, -1).imag.any()) for t in tensors(args))
+    if base == "linalg_ldl_solve" or base == "linalg.ldl_solve":  # factors of the other kind
+        return options_of(call) != options_of(source)
+    if base.startswith("upsample_"):  # scales that are not those of the sizes
+        return options_of(call) != options_of(source) or any(v != source.kwargs.get(k) for k, v in call.kwargs.items()
+                                                             if not isinstance(v, torch.Tensor))
+    if base == "logit" and type(arguments.get("eps")) in (int, float):  # the limits have changed places
+        return arguments["eps"] > 0.5
+    if base in ("zeta", "special.zeta", "special_zeta"):  # as many terms
+        return any(t.numel() and not bool((t >= -200).all()) for t in tensors(args[1:]))
+    if base in ("tile", "rfftfreq", "fft.rfftfreq", "fft.fftfreq", "fft_fftfreq", "fft_rfftfreq"):  # fewer than none
+        return any(i < 0 for a in args if not isinstance(a, torch.Tensor) for i in (a if isinstance(a, (list, tuple)) else [a]) if type(i) is int)
+    if base.startswith("masked_"):  # read as bytes
+        mask = arguments.get("mask")
+        return isinstance(mask, torch.Tensor) and mask.dtype not in (torch.bool, torch.uint8)
+    if "_polynomial_" in base:  # a recurrence of as many steps
+        return any(t.numel() and not bool((t.abs() <= 200).all()) for t in tensors(args[1:])) or any(
+            type(a) in (int, float) and not abs(a) <= 200 for a in args[1:])
+    if base in ("cummin", "cummax") and args[0].dim() == 0:  # dimensions that are not looked at
+        return any(type(a) is int and a not in (0, -1) for a in args[1:] + list(call.kwargs.values()))
+    if base == "hinge_embedding_loss":  # integers beside complex numbers
+        return any(t.is_complex() for t in tensors(args))
+    if base.startswith("max_unpool"):
+        return any(type(v) is int and v < 0 for v in args[1:] + list(call.kwargs.values()))
+    if base == "binomial" and args and isinstance(args[0], torch.Tensor):  # trials are counted
+        return not torch.equal(args[0], args[0].round())
+    if base in ("exponential_", "exponential"):  # all of them infinite
+        return arguments.get("lambd", 1) == 0
+    if base.startswith("conv") or base == "_convolution":  # a bias of other filters than there are
+        weight, bias = [arguments.get(n) for n in ("weight", "bias")]
+        return isinstance(bias, torch.Tensor) and isinstance(weight, torch.Tensor) and not weight.numel() and bool(bias.numel())
     if base == "_fft_c2r" and arguments.get("dim"):  # reads beyond a spectrum that is too short
         return args[0].shape[arguments["dim"][-1]] != arguments["last_dim_size"] // 2 + 1
     if base in ("lu_unpack", "lu_solve") and len(args) > 1:  # pivots of another matrix
@@ -509,17 +542,18 @@ class Book(Goldens):
             return None
         if has_no_result(call, outputs):
             return None
-        if any(o is NotImplemented for o in outputs) or all(o is None for o in outputs):  # left to the other operand; nothing
+        if any(o is NotImplemented or isinstance(o, complex) for o in outputs) or all(o is None for o in outputs):  # left to the other operand; nothing
             return None
         refused = isinstance(native, str)
-        draws = not refused and native is not None and self.differs(call, native)
+        alone = not any(isinstance(o, torch.Tensor) and is_inexact(o) for o in outputs)  # integers beside floats belong to those
+        alone = alone and (refused or native is None or not self.differs(call, native))
         if refused:
             record["native_refused"] = native
         record["output"] = []
         for i, o in enumerate(outputs):
             itself, dtype = native[i] if isinstance(native, list) and i < len(native) else (None, None)
-            if isinstance(o, torch.Tensor) and isinstance(itself, torch.Tensor) and o.shape == itself.shape and not draws and (
-                    not is_inexact(o) or call.api.split(".", 1)[1].rstrip("_") in COMPARISONS):
+            if isinstance(o, torch.Tensor) and isinstance(itself, torch.Tensor) and o.shape == itself.shape and (
+                    (alone and not is_inexact(o)) or call.api.split(".", 1)[1].rstrip("_") in COMPARISONS):
                 o = itself  # comparisons are exact in the dtype of the call
             one = self.describe_output(o, None, i) if isinstance(o, torch.Tensor) or plain(o) else None
             if isinstance(o, torch.Tensor) and dtype is not None:

@@ -234,10 +234,31 @@ def airy_ai():
     return abs(torch.special.airy_ai(torch.tensor([-2.5], dtype=f64)).item() - float(mpmath.airyai(-2.5))) > 1e-10
 
 
+def digamma():
+    x = -2.999932050704956
+    want = float(mpmath.digamma(x))
+    return abs(torch.digamma(torch.tensor(x, dtype=f64)).item() / want - 1) > 1e-12
+
+
+def masked_select():
+    x, weights = torch.arange(6, dtype=f64).reshape(2, 3).t(), torch.arange(6, dtype=f64)
+
+    def f(x):
+        return (torch.masked_select(x, torch.tensor(True)) * weights).sum()
+    leaf = x.clone(memory_format=torch.preserve_format).requires_grad_()
+    f(leaf).backward()
+    return not torch.equal(leaf.grad.flatten(), weights)
+
+
+def silu():
+    z = torch.tensor([1.2 + 0.7j], dtype=c128)
+    return not torch.allclose(gradient(lambda x: torch.ops.aten.silu_(x * 1).abs(), z), gradient(lambda x: (x * torch.sigmoid(x)).abs(), z))
+
+
 PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, pow_of_integers,
           pixel_unshuffle, max_pool3d_backward, unique_consecutive, native_dropout, softmax_backward_data,
           trigamma, rounded_constants, frobenius_norm, aminmax, linspace, renorm, addcmul, slice_copy, sums_of_ones, small_products,
-          native_layer_norm, matrix_exp, special_values, matrix_exp_of_degree_8, lstsq, igamma, airy_ai]
+          native_layer_norm, matrix_exp, special_values, matrix_exp_of_degree_8, lstsq, igamma, airy_ai, digamma, masked_select, silu]
 failed = [proof.__name__ for proof in PROOFS if not proof()]
 print(f"{len(PROOFS) - len(failed)} of {len(PROOFS)} defects shown", *failed)
 sys.exit(bool(failed))

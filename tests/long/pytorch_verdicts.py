@@ -14,6 +14,7 @@ import collections
 import csv
 import fnmatch
 import json
+import math
 import pathlib
 import sys
 
@@ -80,6 +81,7 @@ CASES = {
     "broadcast": lambda call: len({tuple(t["shape"]) for t in inputs(call)}) > 1,
     "batch": lambda call: len(inputs(call)[0]["shape"]) > 2,
     "small": lambda call: all(abs(e) < 0.6 for t in inputs(call) for e in (t["Max"], t["Min"]) if e is not None),
+    "endless": lambda call: any(e is not None and not math.isfinite(e) for t in inputs(call) for e in (t["Max"], t["Min"])),
     "positional": lambda call: len(call["input_args"]) > 1,
     "strided": lambda call: any(t.get("strided") for t in inputs(call)),
 }

@@ -99,8 +99,8 @@ START_TEST(equal_references_count_once)
 }
 END_TEST
 
-/* A thousand errors of `each`, where a step of the kernel has `draws` elements. */
-static enum verdict judge_shared(double each, size_t draws)
+/* A thousand errors of `each`, where a step of the kernel has `draws` elements, and that have `common` in common. */
+static enum verdict judge_alike(double each, size_t draws, double common)
 {
     enum { N = 1000 };
     struct api_case c = { .full_name = "Torch.x.0", .type = "Torch", .api = "x" };
@@ -126,7 +126,8 @@ static enum verdict judge_shared(double each, size_t draws)
                                    .hi = r.want,
                                    .kernel_bound = r.kernel_bound,
                                    .kernel_rms = r.rms,
-                                   .kernel_draws = draws };
+                                   .kernel_draws = draws,
+                                   .kernel_common = common };
     struct wanted wanted = { .reference = &reference };
     struct value got = { .kind = VALUE_TENSOR };
     ck_assert_int_eq(tensor_create(&tensor, &arena, DT_F32, 1, reference.shape).code, STATUS_OK);
@@ -135,6 +136,22 @@ static enum verdict judge_shared(double each, size_t draws)
     ck_assert_int_eq(judge_output(&judged, &arena, &request, &wanted, &got).code, STATUS_OK);
     return judged.verdict;
 }
+
+static enum verdict judge_shared(double each, size_t draws) { return judge_alike(each, draws, 0); }
+
+/* What chance makes of a mean, and what all errors may have in common. */
+START_TEST(errors_in_common)
+{
+    const size_t draws[] = { 16, 40, 1000 };
+    const double common[] = { 0.3, 1 };
+    for (size_t k = 0; k < 3; k++)
+        for (size_t j = 0; j < 2; j++) {
+            double most = common[j] + sqrt(2 * log(1e8) / (double)draws[k]);
+            ck_assert_int_eq(judge_alike(most - 0.01, draws[k], common[j]), VERDICT_PASS);
+            ck_assert_int_eq(judge_alike(most + 0.01, draws[k], common[j]), VERDICT_ERROR);
+        }
+}
+END_TEST
 
 /* A norm, or a mean of each of 40 rows, is off by one or 40 errors, however many elements are divided by it. */
 START_TEST(steps_may_share_an_error)
@@ -145,6 +162,20 @@ START_TEST(steps_may_share_an_error)
         ck_assert_int_eq(judge_shared(most - 0.01, draws[k]), VERDICT_PASS);
         ck_assert_int_eq(judge_shared(most + 0.01, draws[k]), VERDICT_ERROR);
     }
+}
+END_TEST
+
+/* An error that all elements have in common is no error of a row: 500 errors of 2 and their own. */
+START_TEST(a_common_error_is_none_of_rows)
+{
+    struct error_statistics statistics;
+    struct error_summary summary;
+    error_statistics_open(&statistics, 500, 100);
+    for (int i = 0; i < 500; i++)
+        error_statistics_add(&statistics, 1 + 0x1p-20 * i, 2 + (i % 2 ? 0.5 : -0.5));
+    error_statistics_close(&summary, &statistics);
+    ck_assert_double_eq(summary.independent, 500);
+    ck_assert_double_eq_tol(summary.bias, 2, 1e-12);
 }
 END_TEST
 
@@ -385,6 +416,8 @@ int main(void)
     tcase_add_test(tcase, steps_may_share_an_error);
     tcase_add_test(tcase, equal_references_count_once);
     tcase_add_test(tcase, rows_may_share_an_error);
+    tcase_add_test(tcase, a_common_error_is_none_of_rows);
+    tcase_add_test(tcase, errors_in_common);
     tcase_add_test(tcase, limit_of_the_likelihood);
     tcase_add_test(tcase, signature_of_a_short_format);
     tcase_add_test(tcase, limit_of_an_element);

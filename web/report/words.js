@@ -170,6 +170,7 @@ export const report_words = {
     "metric.model_largest": ["largest error against the error model", "最大误差与误差模型之比"],
     "metric.model_rms": ["rms error against the error model", "均方根误差与误差模型之比"],
     "metric.model_bias": ["bias against the error model", "偏差与误差模型之比"],
+    "metric.model_equal": ["units by which elements of equal inputs differ", "输入相同的元素之间相差的单位数"],
     "metric.model_outlier": ["largest error over the second largest", "最大误差与次大误差之比"],
     "metric.model_nats": ["evidence in nats against honest rounding", "不符合正常舍入的证据（奈特）"],
     "metric.model_line": ["errors of one row, column, tile or lane", "某一行、列、块或通道的误差"],

@@ -198,4 +198,21 @@ for options in ({}, {"atol": 0.75}, {"rtol": 0.4}):
 for p in (1, -1, float("inf"), -float("inf"), "fro", "nuc"):
     g.add("Torch.linalg.cond", regular(3, 3), p)
 g.add("Torch.linalg.cond", regular(2, 3, 3), 1)
+
+# ---- a limit for each matrix, the triangle that is read, results that depend on what is given -----------------------
+pair = torch.stack([torch.diag(column(2, 1, 0.5)), torch.diag(column(4, 1, 0.5))])
+for options in ({"rtol": column(0.3, 0.2)}, {"atol": column(0.0, 0.75)}, {"atol": column(0.75, 1.5), "rtol": column(0.1, 0.3)}):
+    g.add("Torch.linalg.matrix_rank", pair, grad=False, **options)
+    g.add("Torch.linalg.pinv", pair, grad=False, **options)
+g.add("Torch.linalg.matrix_rank", pair[0], column(0.6, 1.5), grad=False)
+g.add("Torch.linalg.pinv", pair[0], grad=False, rtol=column(0.3, 0.6).reshape(2, 1))
+for dtype in (torch.float32, c64):
+    lopsided = regular(3, 3, dtype=dtype) + torch.eye(3)
+    for upper in (False, True):
+        g.add("Torch.linalg.cholesky", lopsided, upper=upper)
+g.add("Functional._scaled_dot_product_attention", g.normal(2, 5, 4), g.normal(2, 6, 4), g.normal(2, 6, 4))
+points = g.normal(4, 3), g.normal(5, 3)
+given = torch.cdist(*points) * 1.25
+given[1, 2] = 0
+g.add("Aten._cdist_backward", g.normal(4, 5), *points, 2.0, given, grad=False)
 g.save()

@@ -658,6 +658,65 @@ def npu_fusion_attention_v2(query, key, value, head_num, input_layout, *, pse=No
                    actual_seq_qlen, actual_seq_kvlen, sparse_mode, pse_type, query_rope, key_rope)
 
 
+def row_statistics(q, k, scale, mask=None, pse=None):
+    """Largest score and sum of exponentials about it for each query, eight times as the kernel returns them."""
+    scores = torch.einsum("bnid,bnjd->bnij", q, k.repeat_interleave(q.shape[1] // k.shape[1], 1))
+    scores = (scores if pse is None else scores + pse) * scale
+    if mask is not None:
+        scores = scores.masked_fill(mask, float("-inf"))
+    top = scores.amax(-1, keepdim=True)
+    return top.expand(*top.shape[:3], 8), torch.exp(scores - top).sum(-1, keepdim=True).expand(*top.shape[:3], 8)
+
+
+def differentiated(q, k, v, dy, y, top, total, scale, mask, pse):
+    """dQ, dK, dV and dS by one query after the other: each weight is exp(score - top) / total."""
+    group = q.shape[1] // k.shape[1]
+    dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+    ds = torch.zeros(*q.shape[:3], k.shape[2], dtype=q.dtype)
+    for b, n, i in itertools.product(*map(range, q.shape[:3])):
+        keys, values = k[b, n // group], v[b, n // group]
+        score = keys @ q[b, n, i]
+        score = (score if pse is None else score + pse.expand(ds.shape)[b, n, i]) * scale
+        weight = torch.exp(score - top[b, n, i]) / total[b, n, i]
+        if mask is not None:
+            weight = torch.where(mask.expand(ds.shape)[b, n, i], torch.zeros_like(weight), weight)
+        slope = weight * ((values - y[b, n, i]) @ dy[b, n, i])
+        dq[b, n, i] = scale * slope @ keys
+        dk[b, n // group] += scale * slope[:, None] * q[b, n, i]
+        dv[b, n // group] += weight[:, None] * dy[b, n, i]
+        ds[b, n, i] = slope
+    return dq, dk, dv, ds
+
+
+@operator
+def npu_fusion_attention_grad(query, key, value, dy, head_num, input_layout, *, pse=None, atten_mask=None, softmax_max=None, softmax_sum=None,
+                              attention_in=None, scale_value=1.0, keep_prob=1.0, pre_tockens=2**31 - 1, next_tockens=2**31 - 1,
+                              actual_seq_qlen=None, actual_seq_kvlen=None, sparse_mode=0, softmax_layout=""):
+    layout, width = input_layout, query.shape[-1] // head_num if input_layout in ("BSH", "SBH") else None
+    key_heads = key.shape[-1] // width if width else None
+    q, dy, y = (bnsd(x.double(), layout, head_num) for x in (query, dy, attention_in))
+    k, v = (bnsd(x.double(), layout, key_heads) for x in (key, value))
+    top, total = (softmax_max.double()[..., 0], softmax_sum.double()[..., 0])
+    if layout != "TND":
+        mask = mode_mask(atten_mask, sparse_mode, q.shape[2], k.shape[2], pre_tockens, next_tockens)
+        pse = None if pse is None else pse.double()
+        dq, dk, dv, ds = differentiated(q, k, v, dy, y, top, total, scale_value, mask, pse)
+        of_pse = None if pse is None else (scale_value * ds).sum_to_size(pse.shape)
+        return unbnsd(dq, layout), unbnsd(dk, layout), unbnsd(dv, layout), of_pse
+    parts, a0, b0 = [], 0, 0
+    for a, b in zip(actual_seq_qlen, actual_seq_kvlen):
+        mask = mode_mask(atten_mask, sparse_mode, a - a0, b - b0, pre_tockens, next_tockens)
+        own = [x[:, :, a0:a] for x in (q, dy, y)], [x[:, :, b0:b] for x in (k, v)], [x.T[None, :, a0:a] for x in (top, total)]
+        parts.append(differentiated(own[0][0], *own[1], *own[0][1:], *own[2], scale_value, mask, None)[:3])
+        a0, b0 = a, b
+    return (*(unbnsd(torch.cat(p, 2), layout) for p in zip(*parts)), None)
+
+
+@operator
+def npu_fusion_attention_grad_v2(query, key, value, dy, head_num, input_layout, *, pre_tokens=2**31 - 1, next_tokens=2**31 - 1, **others):
+    return npu_fusion_attention_grad(query, key, value, dy, head_num, input_layout, pre_tockens=pre_tokens, next_tockens=next_tokens, **others)
+
+
 alias("NPU.npu_flash_attention", npu_fusion_attention)
 alias("NPU.npu_fusion_attention_v3", npu_fusion_attention_v2)
 alias("MindSpeed.fusion_attention_v2.npu_fusion_attention", npu_fusion_attention_v2)
@@ -904,6 +963,14 @@ alias("MindSpeed.quant_gmm.npu_quant_gmm_v2", quant_gmm(False))
 @operator
 def npu_rms_norm_quant(x, gamma, beta, scale, offset, epsilon=1e-6):
     return whole(normed(x, gamma, beta, epsilon) / scale.double() + offset)
+
+
+@operator
+def npu_rms_norm_quant_v2(x, gamma, scale, *, offset=None, beta=None, epsilon=1e-6, div_mode=True):
+    x, gamma, beta = x.double(), gamma.double().flatten(), None if beta is None else beta.double().flatten()
+    y = normed(x, gamma, beta, epsilon)
+    y = (y / scale.double() if div_mode else y * scale.double()) + (0 if offset is None else offset.double())
+    return whole(y), stored((x * x).mean(-1, keepdim=True).add(epsilon).rsqrt(), torch.zeros(()))
 
 
 @operator
@@ -2463,5 +2530,54 @@ npu("npu_top_k_top_p_sample", g.normal(4, 30), ints(5, 30, 31, 1, dtype=i32), g.
 npu("npu_top_k_top_p_sample", g.normal(3, 20, dtype=f16), ints(7, 21, 0, dtype=i32), torch.tensor([1.0, 0.7, 0.9]).half(), None, 1e-8, True, **q)
 npu("npu_top_k_top_p_sample", g.normal(3, 20), ints(7, 9, 12, dtype=i32), torch.tensor([1.0, 1.0, 0.5]), g.uniform(3, 20), 0.1, ks_max=8, **q)
 npu("npu_top_k_top_p_sample", g.normal(2, 20), ints(50, 50, dtype=i32), torch.ones(2), g.uniform(2, 20), post_sample="None", **q)
+
+
+# ---- attention's gradient as an operator: of its own statistics, and of a block of a ring, whose statistics are those of the whole row ----
+
+
+def of_fusion(query, key, value, dy, heads, layout, mask=None, mode=0, pse=None, scale=0.3, name="npu_fusion_attention_grad", more=None, **kwargs):
+    """The call with statistics and result of the forward one, over `more` keys and values too."""
+    width = query.shape[-1] // heads if layout in ("BSH", "SBH") else None
+    key_heads = key.shape[-1] // width if width else None
+    q, k, v = bnsd(query.double(), layout, heads), bnsd(key.double(), layout, key_heads), bnsd(value.double(), layout, key_heads)
+    own = mode_mask(mask, mode, q.shape[2], k.shape[2], 2**31 - 1, 2**31 - 1)
+    if more:
+        k, v = (torch.cat([a, bnsd(b.double(), layout, key_heads)], 2) for a, b in zip((k, v), more))
+    leaves = [t.clone().requires_grad_() for t in (q, k, v)]
+    y, _ = attended(*leaves, scale, own, None if pse is None else pse.double())
+    top, total = row_statistics(q, k, scale, None if own is None else own.expand(*q.shape[:3], k.shape[2]), None if pse is None else pse.double())
+    y.backward(bnsd(dy.double(), layout, heads))
+    exact = differentiated(q, k, v, bnsd(dy.double(), layout, heads), y.detach(), top[..., 0], total[..., 0], scale, own, pse)
+    assert all(torch.allclose(a, b.grad, 1e-11, 1e-13) for a, b in zip(exact, leaves))  # of all keys it is autograd's gradient
+    npu(name, query, key, value, dy, heads, layout, atten_mask=mask, sparse_mode=mode, scale_value=scale, softmax_max=top.float(), softmax_sum=total.float(),
+        attention_in=unbnsd(y.detach(), layout).to(query.dtype), **({} if pse is None else {"pse": pse}), **kwargs, **q_off)
+
+
+q_off = dict(grad=False)
+for layout, shape, other in (("BSH", (2, 5, 16), (2, 6, 16)), ("SBH", (5, 2, 16), (6, 2, 16)), ("BSND", (2, 5, 2, 8), (2, 6, 2, 8)),
+                             ("BNSD", (2, 2, 5, 8), (2, 2, 6, 8))):
+    of_fusion(g.normal(*shape), g.normal(*other), g.normal(*other), g.normal(*shape), 2, layout)
+grouped = lambda dtype=torch.float32: (g.normal(2, 4, 4, 8, dtype=dtype), g.normal(2, 2, 6, 8, dtype=dtype), g.normal(2, 2, 6, 8, dtype=dtype),
+                                       g.normal(2, 4, 4, 8, dtype=dtype), 4, "BNSD")
+of_fusion(*grouped(), mask=flags(2, 1, 4, 6) & (torch.arange(6) > 0), mode=1)
+of_fusion(*grouped(), mask=triangle, mode=3, name="npu_fusion_attention_grad_v2")
+of_fusion(*grouped(), pse=g.normal(1, 4, 4, 6))
+of_fusion(*grouped(f16))
+of_fusion(*grouped(), more=(g.normal(2, 2, 5, 8), g.normal(2, 2, 5, 8)))
+of_fusion(*grouped(bf16), more=(g.normal(2, 2, 5, 8), g.normal(2, 2, 5, 8)))
+query, key, value, dy = g.normal(7, 2, 8), g.normal(9, 2, 8), g.normal(9, 2, 8), g.normal(7, 2, 8)
+for mode in (0, 3):
+    parts = [(query[a:b].double(), key[c:d].double(), value[c:d].double()) for a, b, c, d in ((0, 3, 0, 3), (3, 5, 3, 6), (5, 7, 6, 9))]
+    masks = [mode_mask(triangle if mode else None, mode, a.shape[0], b.shape[0], 2**31 - 1, 2**31 - 1) for a, b, _ in parts]
+    blocks = [[t.transpose(0, 1)[None] for t in part] for part in parts]
+    results = torch.cat([attended(*b, 0.3, m)[0][0].transpose(0, 1) for b, m in zip(blocks, masks)])
+    rows = [row_statistics(b[0], b[1], 0.3, m) for b, m in zip(blocks, masks)]
+    npu("npu_fusion_attention_grad", query, key, value, dy, 2, "TND", softmax_max=torch.cat([r[0][0].transpose(0, 1) for r in rows]).float(),
+        softmax_sum=torch.cat([r[1][0].transpose(0, 1) for r in rows]).float(), attention_in=results.float(), scale_value=0.3, sparse_mode=mode,
+        actual_seq_qlen=[3, 5, 7], actual_seq_kvlen=[3, 6, 9], softmax_layout="same_as_input", **({"atten_mask": triangle} if mode else {}), **q_off)
+npu("npu_rms_norm_quant_v2", g.normal(4, 32), g.normal(32), g.uniform(1, low=0.02, high=0.03), offset=g.normal(1), beta=g.normal(32), **q_off)
+npu("npu_rms_norm_quant_v2", g.normal(2, 3, 16, dtype=f16), g.normal(1, 16, dtype=f16), g.uniform(1, low=20, high=40, dtype=f16), div_mode=False, **q_off)
+npu("npu_rms_norm_quant_v2", g.normal(4, 32, dtype=bf16), g.normal(32, dtype=bf16), g.uniform(1, low=0.02, high=0.03), offset=ints(3, dtype=i32), epsilon=1e-2,
+    **q_off)
 
 g.save()

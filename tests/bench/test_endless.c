@@ -1,0 +1,92 @@
+/* Conventions beside NaN, infinities and singular matrices: where kernels differ the model leaves the element open, and the value is
+ * stated where there is one. */
+#include <math.h>
+
+#include "bench/samples.h"
+#include "support/suite.h"
+
+static struct arena arena;
+static struct sample sample;
+static struct value cotangents; /* the bench reads them later */
+
+static struct reference *open_call(const char *call, bool gradient)
+{
+    struct bench *bench;
+    struct bench_output *gradients;
+    struct numbers numbers = { 3 };
+    size_t count;
+    arena_reset(&arena);
+    const char *wrong = sample_parse(&sample, arena_copy_string(&arena, call), &arena);
+    ck_assert_msg(!wrong, "%s: %s", call, wrong);
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    ck_assert_int_eq(bench_model(bench).code, 0);
+    if (!gradient) return &bench_output(bench, 0)->reference;
+    sample_cotangents(&cotangents, bench, &arena, &numbers);
+    ck_assert_int_eq(bench_backward(&gradients, &count, bench, &cotangents).code, 0);
+    return &gradients[0].reference;
+}
+
+/* Element 0 is open, the next is not. */
+static const struct {
+    const char *call;
+    bool gradient;
+} open_elements[] = {
+    /* x > 0 and x <= 0 are both false: the slope of either piece */
+    { "Functional.elu(f32(2)[nan 1])", true },
+    { "Functional.selu(f32(2)[nan 1])", true },
+    { "Functional.celu(f32(2)[nan 1], 0.5)", true },
+    { "Functional.hardswish(f32(2)[nan 1])", true },
+    { "Functional.hardshrink(f32(2)[nan 1])", true },
+    { "Functional.softshrink(f32(2)[nan 1])", true },
+    { "Functional.smooth_l1_loss(f32(2)[nan 1], f32(2)[1 3]', reduction=\"none\")", true },
+    { "Functional.hinge_embedding_loss(f32(2)[nan 0.25], f32(2)[2 1]', reduction=\"none\")", true },
+    /* sin(pi x) / (pi x) */
+    { "Torch.sinc(f32(2)[inf 1.5])", false },
+    /* c / 0 times a mask of 0 */
+    { "Torch.nanmean(f32(2,1)[nan 1], 1)", true },
+};
+
+START_TEST(what_kernels_choose_is_open)
+{
+    struct reference *r = open_call(open_elements[_i].call, open_elements[_i].gradient);
+    ck_assert_ptr_nonnull(r->kernel_bound);
+    ck_assert_msg(isinf(r->kernel_bound[0]), "%s: %g", open_elements[_i].call, r->kernel_bound[0]);
+    ck_assert_msg(isfinite(r->kernel_bound[1]), "%s", open_elements[_i].call);
+}
+END_TEST
+
+/* The parabola has ended: its infinite slope does not reach what is not taken. */
+START_TEST(hardswish_is_flat_at_minus_infinity)
+{
+    struct reference *r = open_call("Functional.hardswish(f32(3)[-inf -4 1])", true);
+    ck_assert_double_eq(r->hi[0], 0);
+    ck_assert_double_eq(r->hi[1], 0);
+    ck_assert_double_ne(r->hi[2], 0);
+}
+END_TEST
+
+/* A kernel's determinant may come out as 0 or of the other sign where rounding makes the matrix singular. */
+START_TEST(the_sign_of_a_determinant_near_0_is_open)
+{
+    struct reference *r = open_call("Torch.slogdet(f32(2,2)[1 3 0.3333333433674408 1])", false);
+    ck_assert_double_ge(r->kernel_bound[0], 1);
+    r = open_call("Torch.slogdet(f32(2,2)[1 3 0.5 1])", false);
+    ck_assert_double_eq(r->hi[0], -1);
+    ck_assert_double_eq(r->kernel_bound[0], 0);
+}
+END_TEST
+
+static void teardown(void) { arena_release(&arena); }
+
+int main(void)
+{
+    Suite *suite = suite_create("endless");
+    TCase *tcase = tcase_create("endless");
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_loop_test(tcase, what_kernels_choose_is_open, 0,
+                        sizeof open_elements / sizeof *open_elements);
+    tcase_add_test(tcase, hardswish_is_flat_at_minus_infinity);
+    tcase_add_test(tcase, the_sign_of_a_determinant_near_0_is_open);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}

@@ -48,21 +48,30 @@ static void copy(struct call *call)
 /* to(other), type_as(other). */
 static void to_other(struct call *call) { to_dtype(call, call_tensor(call, "other")->dtype); }
 
-/* type(dtype) or type("torch.FloatTensor"). */
+/* type(dtype) or type("torch.FloatTensor"); without one the name of the type. */
 static void to_type(struct call *call)
 {
     static const struct {
         const char *name;
         enum dtype dtype;
     } tensor_types[] = {
-        { "torch.FloatTensor", DT_F32 }, { "torch.DoubleTensor", DT_F64 },
-        { "torch.HalfTensor", DT_F16 },  { "torch.BFloat16Tensor", DT_BF16 },
-        { "torch.LongTensor", DT_I64 },  { "torch.IntTensor", DT_I32 },
-        { "torch.ShortTensor", DT_I16 }, { "torch.CharTensor", DT_I8 },
-        { "torch.ByteTensor", DT_U8 },   { "torch.BoolTensor", DT_BOOL },
+        { "torch.FloatTensor", DT_F32 },        { "torch.DoubleTensor", DT_F64 },
+        { "torch.HalfTensor", DT_F16 },         { "torch.BFloat16Tensor", DT_BF16 },
+        { "torch.LongTensor", DT_I64 },         { "torch.IntTensor", DT_I32 },
+        { "torch.ShortTensor", DT_I16 },        { "torch.CharTensor", DT_I8 },
+        { "torch.ByteTensor", DT_U8 },          { "torch.BoolTensor", DT_BOOL },
+        { "torch.ComplexFloatTensor", DT_C64 }, { "torch.ComplexDoubleTensor", DT_C128 },
     };
     const struct value *value = call_value(call, "dtype");
     enum dtype dtype = value->kind == VALUE_DTYPE ? value->dtype : DT_NONE;
+    if (value->kind == VALUE_NONE) {
+        enum dtype own = call_tensor(call, "input")->dtype;
+        for (size_t i = 0; i < sizeof tensor_types / sizeof *tensor_types; i++)
+            if (own == tensor_types[i].dtype)
+                call_return_value(
+                    call, (struct value){ .kind = VALUE_STRING, .string = tensor_types[i].name });
+        return;
+    }
     if (value->kind == VALUE_STRING) {
         for (size_t i = 0; i < sizeof tensor_types / sizeof *tensor_types; i++)
             if (!strcmp(value->string, tensor_types[i].name)) dtype = tensor_types[i].dtype;
@@ -110,7 +119,7 @@ const struct op ops_cast[] = {
     { "_to_copy", ATEN, "(Tensor input, *, ScalarType? dtype=None, ...)", to, OP_ONE_NODE, 0, NULL },
     { "copy", ATEN, "(Tensor input, Tensor src, bool non_blocking=False)", copy, OP_ONE_NODE, 0, NULL },
     { "type_as", TENSOR, "(Tensor input, Tensor other)", to_other, OP_ONE_NODE, 0, NULL },
-    { "type", TENSOR, "(Tensor input, Any dtype, bool non_blocking=False, ...)", to_type, OP_ONE_NODE, 0, NULL },
+    { "type", TENSOR, "(Tensor input, Any dtype=None, bool non_blocking=False, ...)", to_type, OP_ONE_NODE, 0, NULL },
     { "_foreach_copy", ATEN, "(Tensor[] input, Tensor[] src, bool non_blocking=False)", each_copy, OP_ONE_NODE, 0, NULL },
 };
 /* clang-format on */

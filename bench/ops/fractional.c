@@ -5,15 +5,20 @@
  * are the device's secret, but few sequences are possible: for each plane the first
  * combination is taken that explains every output of the device, so its result is judged as
  * exactly as if the samples were known. A result that no combination explains is compared
- * with that of u = 1/2.
+ * with that of u = 1/2. Where elements are equal several may explain it, with other elements behind a result:
+ * then a model lets its gradient be at either.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/cotangent.h"
 #include "bench/primitives/gather.h"
+#include "bench/primitives/stated_gradient.h"
 
 enum { MOST_DIMS = 3 };
 
@@ -113,18 +118,26 @@ static bool pool_plane(const struct fractional *fractional, const double *plane,
     return true;
 }
 
+static size_t combinations(const struct fractional *fractional)
+{
+    return fractional->count[0] * fractional->count[1] * fractional->count[2];
+}
+
+/* The sequences of combination k. */
+static void choose_starts(const int64_t **starts, const struct fractional *fractional, size_t k)
+{
+    for (int d = 0; d < MOST_DIMS; d++) {
+        starts[d] = fractional->starts[d] + k % fractional->count[d] * (size_t)fractional->out[d];
+        k /= fractional->count[d];
+    }
+}
+
 static void explain_plane(const struct fractional *fractional, const double *plane,
                           const double *got, int64_t *index)
 {
     const int64_t *starts[MOST_DIMS];
-    size_t total = fractional->count[0] * fractional->count[1] * fractional->count[2];
-    for (size_t k = 0; got && k < total; k++) {
-        size_t rest = k;
-        for (int d = 0; d < MOST_DIMS; d++) {
-            starts[d] = fractional->starts[d] +
-                        rest % fractional->count[d] * (size_t)fractional->out[d];
-            rest /= fractional->count[d];
-        }
+    for (size_t k = 0; got && k < combinations(fractional); k++) {
+        choose_starts(starts, fractional, k);
         if (pool_plane(fractional, plane, starts, got, index)) return;
     }
     for (int d = 0; d < MOST_DIMS; d++) starts[d] = fractional->starts[d];
@@ -205,6 +218,66 @@ static bool same_value(void *context, size_t i, int64_t index)
            tied->x->value[first + (size_t)index] == tied->x->value[first + (size_t)tied->own[i]];
 }
 
+/* The results of all planes, and whether an element of its plane could be behind a result besides its own. */
+struct choices {
+    const int64_t *own;
+    bool *other; /* (results, elements of a plane) */
+    size_t plane, per_plane;
+};
+
+/* The cotangent as the error of all elements that could have it. */
+static void choices_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                             const void *parameters)
+{
+    const struct choices *choices = parameters;
+    struct node *x = node->inputs[1];
+    const double *c = node_values(tape, cotangent);
+    struct node *none = node_constant(tape, DT_NONE, 0, x->rank, x->shape),
+                *open = node_constant(tape, DT_NONE, 0, x->rank, x->shape);
+    for (size_t i = 0; i < node->n && !tape_failed(tape); i++) {
+        double *plane = open->value + i / choices->per_plane * choices->plane;
+        const bool *other = choices->other + i * choices->plane;
+        bool any = false;
+        for (size_t k = 0; k < choices->plane; k++) {
+            if (other[k]) plane[k] += fabs(c[i]);
+            any |= other[k];
+        }
+        if (any) plane[choices->own[i]] += fabs(c[i]);
+    }
+    double whole = tape_is_typical(tape) ? 4 : 1; /* of a rounding */
+    tape_accumulate(tape, x, node_model_error(tape, none, open, whole / tape->unit));
+}
+
+/* In a model: y, the results, whose gradient is at one of the elements that explain them. y itself where there would be too much to
+ * look at. */
+static struct node *with_choices(struct tape *tape, struct node *y, struct node *x,
+                                 const struct fractional *fractional, const double *got,
+                                 struct choices choices)
+{
+    enum { MOST_COMBINATIONS = 1 << 12, MOST_PLACES = 1 << 22 };
+    const int64_t *starts[MOST_DIMS];
+    if (!tape_is_model(tape) || !x->tracked || !got || choices.plane > MOST_PLACES / (y->n + 1) ||
+        combinations(fractional) > MOST_COMBINATIONS)
+        return y;
+    struct choices *kept = tape_allocate(tape, 1, sizeof *kept);
+    int64_t *index = tape_allocate(tape, choices.per_plane, sizeof *index);
+    choices.other = tape_allocate(tape, y->n * choices.plane, sizeof *choices.other);
+    if (tape_failed(tape)) return y;
+    memset(choices.other, 0, y->n * choices.plane * sizeof *choices.other);
+    *kept = choices;
+    for (size_t p = 0; p < fractional->planes; p++)
+        for (size_t k = 0, first = p * choices.per_plane; k < combinations(fractional); k++) {
+            choose_starts(starts, fractional, k);
+            if (!pool_plane(fractional, x->value + p * choices.plane, starts, got + first, index))
+                continue;
+            for (size_t i = 0; i < choices.per_plane; i++)
+                if (index[i] != choices.own[first + i])
+                    choices.other[(first + i) * choices.plane + (size_t)index[i]] = true;
+        }
+    struct node *none = node_constant(tape, y->dtype, 0, y->rank, y->shape);
+    return node_add(tape, y, node_stated_gradient(tape, none, 1, &x, choices_backward, kept));
+}
+
 /* text: "indices" when the API always returns them. */
 static void fractional_max_pool(struct call *call)
 {
@@ -243,7 +316,11 @@ static void fractional_max_pool(struct call *call)
     if (!map) return;
     for (size_t i = 0; i < index->n; i++)
         map[i] = (int64_t)(i / per_plane * plane) + index->integer[i];
-    call_return(call, node_gather(tape, x, fractional.rank, fractional.shape, map, 0));
+    struct node *y = node_gather(tape, x, fractional.rank, fractional.shape, map, 0);
+    if (!both)
+        y = with_choices(tape, y, x, &fractional, got,
+                         (struct choices){ index->integer, NULL, plane, per_plane });
+    call_return(call, y);
     if (both) call_return(call, index);
 }
 

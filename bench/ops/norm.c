@@ -204,7 +204,7 @@ static void group_norm(struct call *call)
     call_return_typed(call, node_reshape(tape, rstd, 2, shape), saved);
 }
 
-/* x / (k + alpha / size * sum of squares of the channels around)^beta. The mean of the squares of integers is one: avg_pool divides
+/* x / (k + alpha / size * sum of squares of the channels around)^beta, x itself where it is empty. The mean of the squares of integers is one: avg_pool divides
  * in their dtype. */
 static void local_response_norm(struct call *call)
 {
@@ -215,6 +215,10 @@ static void local_response_norm(struct call *call)
     if (!call_require(call, x->rank >= 3 && size >= 1,
                       "local_response_norm needs three dimensions and a positive size"))
         return;
+    if (!x->n) {
+        call_return(call, x);
+        return;
+    }
     int64_t channels = x->shape[1], below = size / 2, above = (size - 1) / 2;
     int64_t *start = tape_allocate(tape, 2 * (size_t)channels, sizeof *start);
     if (!start) return;

@@ -171,6 +171,7 @@ struct binary_context {
     char operation;      /* + - * / or 0 for any other function */
     double kernel, tiny; /* relative and absolute rounding of a modelled kernel, else 0 */
     double exponent;     /* relative rounding of the terms of an exponent behind it, else 0 */
+    double argument;     /* absolute rounding of an argument beside 1, where there is one */
     bool independent;    /* errors of the operands, in the mean: they add up in squares */
     bool single;         /* values are rounded to float */
     int scaled; /* 1, 2: bounds are those of this operand times `scale`, 2^k, and what underflows */
@@ -272,13 +273,15 @@ VECTORIZED static void divide_row(const struct binary_context *c, double *restri
 /* ---- bounds of binary functions ------------------------------------------------------------- */
 
 /* What a kernel's function of two variables is off by. Series of gamma functions start from the factor
- * exp(a log x - x - log gamma(a + 1)), whose exponent has the errors of its terms. */
+ * exp(a log x - x - log gamma(a + 1)), whose exponent has the errors of its terms. Up to x = 1.1 igammac is a difference of
+ * 1 - x^a / gamma(a + 1), whose a + 1 is rounded: by 0.6 units of 1, the slope of log gamma at 1 (Cephes' igam_series). */
 static double own_error(const struct binary_context *c, double a, double x, double y)
 {
     double roundings = c->kernel;
     if (c->exponent > 0 && a > 0 && x > 0)
         roundings += c->exponent * (fabs(a * log(x)) + x + fabs(log_gamma(a + 1)));
-    return isfinite(roundings) ? roundings * fabs(y) : INFINITY;
+    double lost = x <= 1.1 ? 0.6 * c->argument : 0;
+    return isfinite(roundings) ? roundings * fabs(y) + lost : INFINITY;
 }
 
 /* `count` elements of an operand as arrays, and their bounds where `bounded`: in place where they are, in the
@@ -608,6 +611,7 @@ static struct binary_context *binary_open(struct tape *tape, const struct binary
         double rounded_once = tape_is_typical(tape) ? 0.6 : 1;
         c->kernel = (number ? rounded_once : kernel_roundings(tape, f)) * tape->unit;
         c->tiny = tape->tiny;
+        if (!strcmp(f->name, "igammac") && !number) c->argument = tape->unit;
         if (is_gamma_series(f) && !number)
             c->exponent = tape->unit * (tape_is_typical(tape) ? 1 : 4);
     }

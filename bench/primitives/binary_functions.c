@@ -340,7 +340,7 @@ static void ball_igammac(arb_t y, const arb_t s, const arb_t x, slong p)
     incomplete_gamma_ball(y, s, x, true, p);
 }
 
-static void ball_polygamma(arb_t y, const arb_t n, const arb_t x, slong p)
+static void ball_polygamma_sum(arb_t y, const arb_t n, const arb_t x, slong p)
 {
     acb_t order, z;
     acb_init(order);
@@ -351,6 +351,60 @@ static void ball_polygamma(arb_t y, const arb_t n, const arb_t x, slong p)
     arb_set(y, acb_realref(z));
     acb_clear(order);
     acb_clear(z);
+}
+
+/* The n-th derivative of cot at y with t = cot(y): P_n(t), where P_0 = t and P_(k+1) = -(1 + t^2) P_k'. */
+static void ball_cotangent_derivative(arb_t y, slong n, const arb_t t, slong p)
+{
+    arb_ptr c = _arb_vec_init(n + 3), next = _arb_vec_init(n + 3);
+    arb_set_si(c + 1, 1);
+    for (slong degree = 1; degree <= n; degree++) {
+        for (slong k = 0; k <= degree + 1; k++) {
+            arb_mul_si(next + k, c + k + 1, -(k + 1), p);
+            arb_set_si(y, 1 - k);
+            if (k) arb_addmul(next + k, c + k - 1, y, p);
+        }
+        for (slong k = 0; k <= degree + 1; k++) arb_swap(c + k, next + k);
+    }
+    arb_zero(y);
+    for (slong k = n + 1; k >= 0; k--) {
+        arb_mul(y, y, t, p);
+        arb_add(y, y, c + k, p);
+    }
+    _arb_vec_clear(c, n + 3);
+    _arb_vec_clear(next, n + 3);
+}
+
+/* Below 0 Arb adds |x| terms: there -(d/dx)^n pi cot(pi x) + (-1)^n polygamma(n, 1 - x), DLMF 5.15.6. */
+static void ball_polygamma(arb_t y, const arb_t n, const arb_t x, slong p)
+{
+    enum { LEAST = -32, MOST_ORDER = 64 };
+    slong order = arf_get_si(arb_midref(n), ARF_RND_NEAR);
+    if (!arb_is_int(n) || order < 1 || order > MOST_ORDER || !arb_is_finite(x) ||
+        arf_cmp_si(arb_midref(x), LEAST) > 0 || !arb_is_negative(x)) {
+        ball_polygamma_sum(y, n, x, p);
+        return;
+    }
+    arb_t rest, t, pi;
+    arb_init(rest);
+    arb_init(t);
+    arb_init(pi);
+    slong wide = p + 64 + 4 * order;
+    arb_sub_si(rest, x, 1, ARF_PREC_EXACT);
+    arb_neg(rest, rest);
+    ball_polygamma_sum(rest, n, rest, p);
+    if (order % 2) arb_neg(rest, rest);
+    arb_sin_pi(pi, x, wide);
+    arb_cos_pi(t, x, wide);
+    arb_div(pi, t, pi, wide);
+    ball_cotangent_derivative(t, order, pi, wide);
+    arb_const_pi(pi, wide);
+    arb_pow_ui(pi, pi, (ulong)order + 1, wide);
+    arb_mul(t, t, pi, wide);
+    arb_sub(y, rest, t, p);
+    arb_clear(rest);
+    arb_clear(t);
+    arb_clear(pi);
 }
 
 /* From 2^17 on, where Arb sums too many terms, q^-s: for q <= 2 the others are less than (2/3)^s of it. */

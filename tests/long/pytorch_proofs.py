@@ -209,6 +209,17 @@ def addcmul():
     return got.item() != 200
 
 
+def addcdiv():
+    b = torch.tensor([3.0], dtype=f64)
+    got = gradient(lambda b: torch.addcdiv(torch.zeros(1, dtype=f64), torch.tensor([True]), b, value=3.14), b)
+    return abs(got.item() / (-3.14 / 9) - 1) > 1e-9
+
+
+def group_norm():
+    x = torch.zeros(2, 3, 0)
+    return bool(gradient(lambda w: torch.nn.functional.group_norm(x, 3, w), torch.ones(3)).isnan().any())
+
+
 def slice_copy():
     return torch.slice_copy(torch.arange(5), 0, None, 4).tolist() != [0, 1, 2, 3]
 
@@ -257,7 +268,7 @@ def silu():
 
 PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, pow_of_integers,
           pixel_unshuffle, max_pool3d_backward, unique_consecutive, native_dropout, softmax_backward_data,
-          trigamma, rounded_constants, frobenius_norm, aminmax, linspace, renorm, addcmul, slice_copy, sums_of_ones, small_products,
+          trigamma, rounded_constants, frobenius_norm, aminmax, linspace, renorm, addcmul, addcdiv, group_norm, slice_copy, sums_of_ones, small_products,
           native_layer_norm, matrix_exp, special_values, matrix_exp_of_degree_8, lstsq, igamma, airy_ai, digamma, masked_select, silu]
 failed = [proof.__name__ for proof in PROOFS if not proof()]
 print(f"{len(PROOFS) - len(failed)} of {len(PROOFS)} defects shown", *failed)

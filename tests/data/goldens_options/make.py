@@ -410,6 +410,7 @@ g.add("Torch.histogramdd", column(0.1, 0.2, 0.6, 0.7, 1, 1).reshape(3, 2), [colu
 g.add("Torch.bincount", torch.zeros(0, dtype=u8), torch.zeros(0), minlength=3, grad=False)
 g.add("Functional.local_response_norm", g.integers(2, 5, 3, low=-9, high=9), 3, 0.5, 0.75, 2.0, grad=False)
 g.add("Functional.local_response_norm", g.integers(2, 4, 3, 3, low=0, high=9), 2, grad=False)
+g.add("Functional.local_response_norm", g.integers(0, 4, 3), 2, grad=False)
 g.add("Functional.softplus", g.normal(5), 0, 20)
 g.add("Functional.softplus", g.normal(5), 0, -1)
 for t in (i8, u8, i64):

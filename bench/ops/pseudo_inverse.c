@@ -59,11 +59,11 @@ const struct rank_tolerance *call_rank_tolerances(struct call *call, struct node
     memcpy(shape, (*x)->shape, sizeof shape);
     for (int i = 0; i < 2; i++) {
         struct node *limit = limits[i];
-        if (limit && !call_require(call,
-                                   shape_broadcast(&rank, shape, rank, shape, limit->rank,
-                                                   limit->shape) &&
-                                       rank <= TENSOR_MAX_RANK - 2,
-                                   "the limits do not broadcast with the batch"))
+        if (limit &&
+            !call_require(call,
+                          shape_broadcast(&rank, shape, rank, shape, limit->rank, limit->shape) &&
+                              rank <= TENSOR_MAX_RANK - 2,
+                          "the limits do not broadcast with the batch"))
             return NULL;
     }
     memcpy(shape + rank, (*x)->shape + (*x)->rank - 2, 2 * sizeof *shape);
@@ -114,8 +114,8 @@ static struct rank_range *rank_ranges(struct tape *tape, struct node *a,
     size_t batches = (size_t)s->shape[0], k = (size_t)s->shape[1];
     struct rank_range *out = tape_allocate(tape, batches, sizeof *out);
     for (size_t b = 0; b < batches && out; b++)
-        out[b] = ranks_of(s->value + b * k, k, tolerances[b], factor,
-                          default_rank_tolerance(a) / 2);
+        out[b] =
+            ranks_of(s->value + b * k, k, tolerances[b], factor, default_rank_tolerance(a) / 2);
     return out;
 }
 

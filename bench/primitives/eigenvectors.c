@@ -62,8 +62,9 @@ static void values_backward(struct tape *tape, struct node *node, struct node *c
     struct node *scaled =
         node_multiply(tape, eigen->vectors, node_reshape(tape, cotangent, 3, lone));
     struct node *flow = node_matmul(tape, scaled, false, eigen->vectors, true);
-    const struct group_bases bases = { node,           cotangent,       eigen->vectors, eigen->vectors,
-                                       eigen->distance, eigen->embedded, false };
+    const struct group_bases bases = { node,           cotangent,       eigen->vectors,
+                                       eigen->vectors, eigen->distance, eigen->embedded,
+                                       false };
     tape_accumulate(tape, node->inputs[0],
                     eigen->hidden ? group_model_any_basis(tape, flow, &bases) : flow);
 }

@@ -67,8 +67,9 @@ double group_forward_error(const struct tape *tape, size_t n, size_t count, doub
 /* One matrix: its values and cotangents (k), and the group from `start` to `end`. */
 struct group {
     const double *values, *cotangents;
-    size_t start, end, step; /* step: 2 of an embedded matrix, whose cotangents are those of every other value */
-    bool null;               /* values that are as good as 0 */
+    size_t start, end,
+        step;  /* step: 2 of an embedded matrix, whose cotangents are those of every other value */
+    bool null; /* values that are as good as 0 */
 };
 
 /* By how much another basis changes L diag(g) R^T, over the norms of the rows: ours and theirs are each at most d off the middle. */
@@ -86,7 +87,8 @@ static double change_by_basis(const struct group *group)
 static double row_in_group(const double *row, const struct group *group)
 {
     double sum = 0;
-    for (size_t c = group->null ? 0 : group->start; c < (group->null ? group->start : group->end); c++)
+    for (size_t c = group->null ? 0 : group->start; c < (group->null ? group->start : group->end);
+         c++)
         sum += row[c] * row[c];
     return sqrt(group->null ? fmax(0, 1 - sum) : sum);
 }

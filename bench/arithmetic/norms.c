@@ -60,8 +60,7 @@ VECTORIZED void line_squares_to_norms(double *norm, size_t lines, size_t length)
     }
 }
 
-/* The norm of a line whose squares are all 0, rounded up. */
-static double norm_of_tiny(const double *x, size_t length, size_t step)
+double line_norm_of_tiny(const double *x, size_t length, size_t step)
 {
     double most = 0;
     for (size_t l = 0; l < length; l++) most = fmax(most, fabs(x[l * step]));
@@ -75,7 +74,7 @@ void line_norms(double *norm, const double *x, size_t lines, size_t length, bool
     line_squares_to_norms(norm, lines, length);
     for (size_t i = 0; i < lines; i++)
         if (norm[i] == 0)
-            norm[i] = norm_of_tiny(down ? x + i : x + i * length, length, down ? lines : 1);
+            norm[i] = line_norm_of_tiny(down ? x + i : x + i * length, length, down ? lines : 1);
 }
 
 VECTORIZED bool all_finite(const double *x, size_t n)

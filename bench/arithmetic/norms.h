@@ -17,6 +17,9 @@ void line_squares_add_floats(double *squares, const float *x, size_t lines, size
                              size_t step, bool down);
 void line_squares_to_norms(double *norm, size_t lines, size_t length);
 
+/* An upper bound of the norm of one line, elements `step` apart, whose squares are all 0. */
+double line_norm_of_tiny(const double *x, size_t length, size_t step);
+
 /* Is none of them infinite or NaN? */
 bool all_finite(const double *x, size_t n);
 bool all_finite_floats(const float *x, size_t n);

@@ -140,4 +140,6 @@ void factor_norms(double *norm, const struct factor *f, size_t k)
             line_squares_add(norm + i, x.x, lines, width, x.step, x.down);
         }
     line_squares_to_norms(norm, f->lines, k);
+    for (size_t i = 0; i < f->lines && f->dtype == DT_F64; i++)
+        if (norm[i] == 0) norm[i] = line_norm_of_tiny(element(f, i * f->line), k, f->term);
 }

@@ -303,7 +303,9 @@ static void model_scatter(struct tape *tape, struct node *node, const struct nod
             carried += typical ? e * e : e;
         }
         double own = tape_sum_growth(tape, count) * magnitude;
-        if (typical && isfinite(magnitude)) own = sqrt(sum_spread(term, count, false, !tape->wide));
+        if (typical && isfinite(magnitude))
+            own = sqrt(carried > 0 ? sum_spread_of_inexact(term, count, false, !tape->wide)
+                                   : sum_spread(term, count, false, !tape->wide));
         double bound = own * tape->unit + (typical ? sqrt(carried) : carried);
         node->error[i] = !isfinite(node->value[i]) ? 0 : bound >= 0 ? bound : INFINITY;
     }

@@ -39,9 +39,11 @@ double group_forward_error(const struct tape *tape, size_t n, size_t count, doub
 
 /* The bases that values with cotangents were computed with: of matrices (batch, m, n), k values, left and right vectors as columns. */
 struct group_bases {
-    struct node *values, *cotangent, *left, *right; /* (batch, k) twice, (batch, m, k or more), (batch, n, k or more) */
-    const double *distance;                         /* within a group, for each matrix */
-    bool embedded, singular; /* singular: vectors of values that are as good as 0 are free of each other */
+    struct node *values, *cotangent, *left,
+        *right;             /* (batch, k) twice, (batch, m, k or more), (batch, n, k or more) */
+    const double *distance; /* within a group, for each matrix */
+    bool embedded,
+        singular; /* singular: vectors of values that are as good as 0 are free of each other */
 };
 
 /* In a model: L diag(g) R^T, the gradient of values whose vectors are not returned, with what other vectors of the groups make of it.

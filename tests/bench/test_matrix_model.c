@@ -238,6 +238,58 @@ START_TEST(slopes_of_complex_lines_share_their_error)
 }
 END_TEST
 
+static void multiply_in_float(float *out, const float *a, const float *b)
+{
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = 0;
+            for (int k = 0; k < N; k++) sum += a[i * N + k] * b[k * N + j];
+            out[i * N + j] = sum;
+        }
+}
+
+/* exp(a) by the Taylor polynomial of a / 2^halvings and squares, in float. */
+static void exponentiate_in_float(float *out, const float *a, int halvings)
+{
+    float scaled[N * N], term[N * N], next[N * N];
+    for (int i = 0; i < N * N; i++) {
+        scaled[i] = ldexpf(a[i], -halvings);
+        out[i] = term[i] = i / N == i % N;
+    }
+    for (int k = 1; k <= 18; k++) {
+        multiply_in_float(next, term, scaled);
+        for (int i = 0; i < N * N; i++) out[i] += term[i] = next[i] / (float)k;
+    }
+    for (; halvings > 0; halvings--) {
+        multiply_in_float(next, out, out);
+        memcpy(out, next, sizeof next);
+    }
+}
+
+/* Squared again and again, the exponential of a positive matrix keeps what is left of it along one vector, and the error there
+ * doubles: typical errors are as large as those of a kernel in float. */
+START_TEST(exponentials_of_positive_matrices_err_along_one_vector)
+{
+    struct tape typical;
+    double squares = 0;
+    tape_open(&typical, &arena, BENCH_MODEL_TYPICAL, false);
+    for (int draw = 0; draw < DRAWS; draw++) {
+        float a[N * N], got[N * N];
+        for (int i = 0; i < N * N; i++) a[i] = (float)(8 + uniform());
+        struct node *exponential = node_matrix_exponential(&typical, matrix(&typical, a, N));
+        ck_assert(!tape_failed(&typical));
+        exponentiate_in_float(got, a, 5);
+        for (size_t i = 0; i < N * N; i++) {
+            double z = (got[i] - exponential->value[i]) / node_error(exponential, i);
+            squares += z * z;
+        }
+    }
+    double rms = sqrt(squares / (DRAWS * N * N));
+    ck_assert_double_gt(rms, 0.1);
+    ck_assert_double_lt(rms, 2);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("matrix_model");
@@ -250,6 +302,7 @@ int main(void)
     tcase_add_test(tests, gradients_of_equal_values_are_those_of_any_basis);
     tcase_add_test(tests, eigenvectors_err_as_balancing_makes_them);
     tcase_add_test(tests, slopes_of_complex_lines_share_their_error);
+    tcase_add_test(tests, exponentials_of_positive_matrices_err_along_one_vector);
     suite_add_tcase(suite, tests);
     int failed = suite_run(suite);
     arena_release(&arena);

@@ -236,6 +236,37 @@ START_TEST(whole_numbers_multiply_exactly)
 }
 END_TEST
 
+/* Factors of float64 whose squares underflow have norms all the same. */
+START_TEST(tiny_factors)
+{
+    struct laboratory lab;
+    struct findings f = { 0 };
+    int64_t shape[3] = { 1, 16, 16 };
+    struct layout l = { 16, 16, 16, false, false };
+    laboratory_open(&lab, BENCH_REFERENCE, 6);
+    struct operand a = operand_make(&lab, 3, shape, DATA_WIDE, false),
+                   b = operand_make(&lab, 3, shape, DATA_WIDE, false);
+    for (size_t i = 0; i < a.n; i++) {
+        a.node->value[i] = ldexp(a.node->value[i], -600);
+        arb_mul_2exp_si(a.point + i, a.point + i, -600);
+        b.node->value[i] = ldexp(b.node->value[i], 500);
+        arb_mul_2exp_si(b.point + i, b.point + i, 500);
+    }
+    struct node *c = node_matmul(&lab.tape, a.node, false, b.node, false);
+    arb_t exact;
+    arb_init(exact);
+    for (size_t at = 0; at < c->n; at++) {
+        exact_element(exact, &l, &a, &b, at / 16, at % 16);
+        judge_element(&f, c, at, exact, "tiny");
+    }
+    ck_assert_uint_eq(f.wrong, 0);
+    arb_clear(exact);
+    operand_clear(&a);
+    operand_clear(&b);
+    laboratory_close(&lab);
+}
+END_TEST
+
 /* Infinities and NaN in either factor: the definition's sums, whatever the library does. */
 START_TEST(non_finite_factors)
 {
@@ -313,6 +344,7 @@ int main(int count, char **arguments)
         tcase_add_test(tests, samples_of_large_products);
         tcase_add_loop_test(tests, stored_factors, 0, 16);
         tcase_add_test(tests, whole_numbers_multiply_exactly);
+        tcase_add_test(tests, tiny_factors);
         tcase_add_test(tests, non_finite_factors);
     }
     tcase_add_test(tests, every_blas_kernel);

@@ -198,4 +198,5 @@ for options in ({}, {"atol": 0.75}, {"rtol": 0.4}):
 for p in (1, -1, float("inf"), -float("inf"), "fro", "nuc"):
     g.add("Torch.linalg.cond", regular(3, 3), p)
 g.add("Torch.linalg.cond", regular(2, 3, 3), 1)
+g.add("Torch.cov", g.integers(3, 4), aweights=g.uniform(4).double())
 g.save()

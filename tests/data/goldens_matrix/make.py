@@ -199,4 +199,6 @@ for p in (1, -1, float("inf"), -float("inf"), "fro", "nuc"):
     g.add("Torch.linalg.cond", regular(3, 3), p)
 g.add("Torch.linalg.cond", regular(2, 3, 3), 1)
 g.add("Torch.cov", g.integers(3, 4), aweights=g.uniform(4).double())
+g.add("Torch.linalg.cond", torch.zeros(2, 0, 3), grad=False)
+g.add("Torch.triangular_solve", g.normal(1, 2, 5, 1), g.normal(2, 5, 5) + 4 * torch.eye(5))
 g.save()

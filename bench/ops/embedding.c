@@ -5,6 +5,7 @@
 #include "bench/call/op.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/integral.h"
@@ -31,6 +32,10 @@ static struct node *renormalized(struct call *call, struct node *weight, const s
     else if (norm_type == 2)
         norm = node_apply(tape, "sqrt", node_sum(tape, node_multiply(tape, w, w), 2, true));
     else if (norm_type == 1) norm = node_sum(tape, size, 2, true);
+    else if (norm_type == 0) /* elements that are not 0 */
+        norm = node_sum(
+            tape, node_to_real(tape, node_compare(tape, COMPARE_NE, size, node_scalar(tape, 0))), 2,
+            true);
     else {
         norm =
             node_sum(tape, node_apply2(tape, "pow", size, node_scalar(tape, norm_type)), 2, true);

@@ -171,11 +171,14 @@ static struct node *steps_of(struct quantized *q, struct node **mask)
         double at = x[i] / grid->scale, low = q->low - grid->zero, high = q->high - grid->zero;
         steps->value[i] = fmin(fmax(rint(at), low), high);
         (*mask)->integer[i] = rint(at) >= low && rint(at) <= high;
-        if (!got || got->integer || !kept || !kept->integer) continue;
+        if (!got || got->integer || (call->op->detail && (!kept || !kept->integer))) continue;
         double k = rint(got->value[i] / grid->scale);
-        if (!is_right(q, i, at, k, kept->integer[i] != 0)) continue;
-        steps->value[i] = k;
-        (*mask)->integer[i] = kept->integer[i];
+        for (int inside = 0; inside < 2; inside++) {
+            if (call->op->detail && inside != (kept->integer[i] != 0)) continue;
+            if (!is_right(q, i, at, k, inside)) continue;
+            steps->value[i] = k;
+            (*mask)->integer[i] = inside;
+        }
     }
     return steps;
 }

@@ -215,7 +215,11 @@ static void triangular_solve(struct call *call)
     if (call_bool(call, "transpose")) t = node_transpose(tape, t, 1, 2);
     struct node *x = compose_matmul(tape, with_leading_of(tape, node_inverse(tape, t), a), b);
     call_return_typed(call, x, b->dtype);
-    call_return(call, node_scale(tape, a, 1));
+    if (tape_failed(tape) || x->rank < a->rank) return;
+    int64_t shape[TENSOR_MAX_RANK]; /* A for each batch of X */
+    memcpy(shape, x->shape, sizeof shape);
+    for (int d = 1; d <= 2; d++) shape[x->rank - d] = a->shape[a->rank - d];
+    call_return(call, node_scale(tape, node_broadcast(tape, a, x->rank, shape), 1));
 }
 
 /* A X = B or X A = B for triangular A. */
@@ -409,6 +413,11 @@ static void condition(struct call *call)
                           p->kind == VALUE_FLOAT,
                       "a norm has a name or a number"))
         return;
+    if (!x->n) { /* PyTorch's condition of nothing is 0 */
+        call_return_typed(call, node_constant(tape, DT_NONE, 0, x->rank - 2, x->shape),
+                          dtype_component(x->dtype));
+        return;
+    }
     if (!is_spectral(p)) {
         struct node *inverse = with_leading_of(tape, node_inverse(tape, call_matrices(call, x)), x);
         if (tape_failed(tape)) return;

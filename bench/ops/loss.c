@@ -415,10 +415,11 @@ static void multilabel_soft_margin_loss(struct call *call)
     struct node *no =
         node_multiply(tape, one_less(tape, pair.t), node_apply(tape, "softplus", pair.x));
     struct node *loss = times_weight(call, node_add(tape, yes, no));
-    /* PyTorch divides by the classes of the input, also where they were broadcast. */
-    if (loss->rank && pair.x->rank)
-        loss = node_divide(tape, node_sum(tape, loss, 1u << (loss->rank - 1), false),
-                           node_scalar(tape, (double)pair.x->shape[pair.x->rank - 1]));
+    /* PyTorch's classes are those of the input, also where it is broadcast. */
+    int dim = pair.x->rank - 1;
+    if (dim >= 0 && dim < loss->rank)
+        loss = node_divide(tape, node_sum(tape, loss, 1u << dim, false),
+                           node_scalar(tape, (double)pair.x->shape[dim]));
     call_return_typed(call, loss_reduced(call, loss), pair.dtype);
 }
 

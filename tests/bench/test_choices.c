@@ -57,6 +57,25 @@ static const struct row rows[] = {
     { "Torch.linalg.matrix_rank(f32(2,2)[1 0 0 0])", "Any.outputs(i64()[2])", false },
     { "Torch.linalg.matrix_rank(f32(2,2)[2 0 0 1], atol=1.0)", "Any.outputs(i64()[2])", true },
     { "Torch.linalg.matrix_rank(f32(2,2)[2 0 0 1], atol=0.5)", "Any.outputs(i64()[1])", false },
+    /* A pivot that is as large as the column's largest, of a square, of a tall one, and by its permutation; and one that is not. */
+    { "Torch.linalg.lu_factor(f32(2,2)[1 2 -1 3])", "Any.outputs(f32(2,2)[-1 3 -1 5], i32(2)[2 2])", true },
+    { "Torch.linalg.lu_factor(f32(3,2)[1 2 -1 3 0 5])", "Any.outputs(f32(3,2)[-1 3 -1 5 0 1], i32(2)[2 2])", true },
+    { "Torch.linalg.lu_factor(c64(2,2)[1 0 2 0 0 1 3 0])", "Any.outputs(c64(2,2)[0 1 3 0 0 -1 2 3], i32(2)[2 2])", true },
+    { "Torch.linalg.lu_factor(f32(2,2)[2 2 -1 3])", "Any.outputs(f32(2,2)[-1 3 -2 8], i32(2)[2 2])", false },
+    { "Torch.linalg.lu_factor(f32(2,2)[1 2 -1 3])", "Any.outputs(f32(2,2)[-1 3 -1 5], i32(2)[3 2])", false },
+    { "Torch.linalg.lu(f32(2,2)[1 2 -1 3])", "Any.outputs(f32(2,2)[0 1 1 0], f32(2,2)[1 0 -1 1], f32(2,2)[-1 3 0 5])", true },
+    { "Torch.linalg.lu(f32(2,2)[2 2 -1 3])", "Any.outputs(f32(2,2)[0 1 1 0], f32(2,2)[1 0 -2 1], f32(2,2)[-1 3 0 8])", false },
+    /* A quotient half-way between two integers is either; an end that rounding may clamp has either mask. */
+    { "Torch.fused_moving_avg_obs_fake_quant(f32(3)[0 3.984375 0.0234375], i64(1)[1], i64(1)[1], f32(1)[inf], f32(1)[-inf], f32(1)[1], i32(1)[0], 0.01, 0, 255, -1)",
+      "Any.outputs(f32(3)[0 3.984375 0.015625])", true },
+    { "Torch.fused_moving_avg_obs_fake_quant(f32(3)[0 3.984375 0.0234375], i64(1)[1], i64(1)[1], f32(1)[inf], f32(1)[-inf], f32(1)[1], i32(1)[0], 0.01, 0, 255, -1)",
+      "Any.outputs(f32(3)[0 3.984375 0.046875])", false },
+    { "Aten._fused_moving_avg_obs_fq_helper(f32(2)[1 3.9921875], i64(1)[0], i64(1)[1], f32(1)[0], f32(1)[3.984375], f32(1)[1], i32(1)[0], 0.01, 0, 255, -1)",
+      "Any.outputs(f32(2)[1 3.984375], bool(2)[1 0])", true },
+    { "Aten._fused_moving_avg_obs_fq_helper(f32(2)[1 3.9921875], i64(1)[0], i64(1)[1], f32(1)[0], f32(1)[3.984375], f32(1)[1], i32(1)[0], 0.01, 0, 255, -1)",
+      "Any.outputs(f32(2)[1 3.984375], bool(2)[1 1])", true },
+    { "Aten._fused_moving_avg_obs_fq_helper(f32(2)[1 3.9921875], i64(1)[0], i64(1)[1], f32(1)[0], f32(1)[3.984375], f32(1)[1], i32(1)[0], 0.01, 0, 255, -1)",
+      "Any.outputs(f32(2)[1 3.984375], bool(2)[0 1])", false },
     /* The place of an extremum, of the whole line or of what came so far. */
     { "Torch.max(f32(3)[2 1 2], 0)", "Any.outputs(f32()[2], i64()[2])", true },
     { "Torch.max(f32(3)[2 1 2], 0)", "Any.outputs(f32()[2], i64()[1])", false },
@@ -249,8 +268,8 @@ static const struct row rows[] = {
 
 static bool holds(const struct reference *r, const struct tensor *want)
 {
-    size_t n = tensor_elements(want);
-    if (r->n != n) return false;
+    size_t n = tensor_elements(want), parts = dtype_is_complex(want->dtype) ? 2 : 1;
+    if (r->n != n * parts) return false;
     for (size_t i = 0; i < n; i++) {
         const void *element = (const char *)want->data + i * dtype_info(want->dtype)->bytes;
         if (r->integer && dtype_is_integral(want->dtype)) {
@@ -259,10 +278,12 @@ static bool holds(const struct reference *r, const struct tensor *want)
             if (r->integer[i] != integer) return false;
             continue;
         }
-        double x;
-        dtype_to_double(&x, element, want->dtype, 1);
-        double own = r->integer ? (double)r->integer[i] : r->hi[i];
-        if (own != x && !(own != own && x != x)) return false;
+        double x[2];
+        dtype_to_double(x, element, want->dtype, 1);
+        for (size_t k = 0; k < parts; k++) {
+            double own = r->integer ? (double)r->integer[i] : r->hi[i * parts + k];
+            if (own != x[k] && !(own != own && x[k] != x[k])) return false;
+        }
     }
     return true;
 }
@@ -396,6 +417,30 @@ START_TEST(the_gradient_follows_the_device)
 }
 END_TEST
 
+/* Of an input of 0 no output tells which slope rrelu drew: a kernel's gradient may have any. */
+START_TEST(a_draw_that_no_output_shows_is_open)
+{
+    struct arena arena = { 0 };
+    struct sample call = { 0 }, device = { 0 }, cotangents = { 0 };
+    struct bench *bench;
+    struct bench_output *gradients;
+    size_t count;
+
+    ck_assert(!sample_parse(&call, "Functional.rrelu(f32(2)[0 -1], 0.0, 1.0, True)", &arena));
+    ck_assert(!sample_parse(&device, "Any.outputs(f32(2)[0 -0.25])", &arena));
+    ck_assert(!sample_parse(&cotangents, "Any.outputs(f32(2)[1 1])", &arena));
+    ck_assert(!bench_open(&bench, &call.c, &arena, BENCH_REFERENCE).code);
+    ck_assert(!bench_settle(bench, &device.c.args).code);
+    ck_assert(!bench_model(bench).code);
+    ck_assert(!bench_backward(&gradients, &count, bench, &cotangents.c.args).code);
+    const struct reference *r = &gradients[0].reference;
+    ck_assert_double_eq(r->hi[1], 0.25);
+    ck_assert_double_ge(r->kernel_bound[0], 0.5);
+    ck_assert_double_le(r->kernel_bound[1], 1e-6);
+    arena_release(&arena);
+}
+END_TEST
+
 /* Plain values. */
 static const struct {
     const char *call;
@@ -431,6 +476,8 @@ static const struct {
     { "Torch.is_nonzero(f32(1)[nan])", 1, VALUE_BOOL, { 1 } },
     { "Tensor.__int__(f32()[2.75])", 1, VALUE_INT, { 2 } },
     { "Tensor.__int__(i64()[-7])", 1, VALUE_INT, { -7 } },
+    { "Tensor.__int__(c64(1)[2.75 0])", 1, VALUE_INT, { 2 } },
+    { "Tensor.__float__(c64(1)[2.75 0])", 1, VALUE_FLOAT, { 2.75 } },
     { "Tensor.__float__(i64()[-7])", 1, VALUE_FLOAT, { -7 } },
     { "Tensor.__bool__(i64()[0])", 1, VALUE_BOOL, { 0 } },
     { "Tensor.tolist(f32(0))", 0, VALUE_INT, { 0 } },
@@ -642,6 +689,7 @@ int main(void)
     tcase_add_loop_test(tests, malformed_outputs_decide_nothing, 0,
                         sizeof deciding / sizeof *deciding);
     tcase_add_test(tests, the_gradient_follows_the_device);
+    tcase_add_test(tests, a_draw_that_no_output_shows_is_open);
     tcase_add_loop_test(tests, questions_have_plain_answers, 0,
                         sizeof questions / sizeof *questions);
     tcase_add_loop_test(tests, small_calls_have_known_answers, 0, sizeof answers / sizeof *answers);

@@ -361,7 +361,11 @@ def is_ill_posed(call, source):
     if base in ("cholesky_inverse", "cholesky_solve", "_cholesky_solve_helper"):  # the diagonal of a factor is real
         return any(t.is_complex() and t.dim() > 1 and bool(t.diagonal(0, -2, -1).imag.any()) for t in tensors(args))
     if base == "linalg_ldl_solve" or base == "linalg.ldl_solve":  # factors of the other kind
-        return options_of(call) != options_of(source)
+        hermitian = arguments.get("hermitian") or False
+        return bool(hermitian) != bool(named(source).get("hermitian")) or (
+            hermitian and args[0].is_complex() and bool(args[0].diagonal(0, -2, -1).imag.any()))
+    if base.endswith("solve_triangular"):  # a complex number in a real place
+        return len({t.is_complex() for t in tensors(args)}) > 1
     if base.startswith("upsample_"):  # scales that are not those of the sizes
         return options_of(call) != options_of(source) or any(v != source.kwargs.get(k) for k, v in call.kwargs.items()
                                                              if not isinstance(v, torch.Tensor))

@@ -266,10 +266,27 @@ def silu():
     return not torch.allclose(gradient(lambda x: torch.ops.aten.silu_(x * 1).abs(), z), gradient(lambda x: (x * torch.sigmoid(x)).abs(), z))
 
 
+
+
+
+def trace():
+    return gradient(torch.trace, torch.ones(5, 1, dtype=f64)).flatten().tolist() != [1, 0, 0, 0, 0]
+
+
+def native_group_norm_backward():
+    x, dy = torch.randn(2, 6, 4, dtype=f64), torch.randn(2, 6, 4, dtype=f64)
+    _, mean, rstd = torch.native_group_norm(x, None, None, 2, 6, 4, 3, 1e-5)
+
+    def gradients(dy):
+        return torch.ops.aten.native_group_norm_backward(dy, x, mean, rstd, None, 2, 6, 4, 3, [True, False, False])[0]
+    return not torch.allclose(gradients(dy), gradients(dy.transpose(0, 2).contiguous().transpose(0, 2)))
+
+
 PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, pow_of_integers,
           pixel_unshuffle, max_pool3d_backward, unique_consecutive, native_dropout, softmax_backward_data,
           trigamma, rounded_constants, frobenius_norm, aminmax, linspace, renorm, addcmul, addcdiv, group_norm, slice_copy, sums_of_ones, small_products,
-          native_layer_norm, matrix_exp, special_values, matrix_exp_of_degree_8, lstsq, igamma, airy_ai, digamma, masked_select, silu]
+          native_layer_norm, matrix_exp, special_values, matrix_exp_of_degree_8, lstsq, igamma, airy_ai, digamma, masked_select, silu,
+          trace, native_group_norm_backward]
 failed = [proof.__name__ for proof in PROOFS if not proof()]
 print(f"{len(PROOFS) - len(failed)} of {len(PROOFS)} defects shown", *failed)
 sys.exit(bool(failed))

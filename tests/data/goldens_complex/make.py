@@ -34,6 +34,15 @@ for dtype in (torch.float32, torch.float64):
     g.add("Torch.sgn", torch.complex(torch.tensor([0.0, 3, 0], dtype=dtype), torch.tensor([0.0, 0, -2], dtype=dtype)))
     zeros = torch.tensor([0.0, -0.0, 0.0, -0.0], dtype=dtype)
     g.add("Torch.atan2", zeros, torch.tensor([0.0, 0.0, -0.0, -0.0], dtype=dtype), grad=False)
+# A power's slope toward an exponent of 0 is the logarithm; sinc, its zeros among the arguments; silu, whose gradient PyTorch does not conjugate.
+g.add("Torch.float_power", torch.tensor([9, 5, 6]), torch.tensor(0j, dtype=torch.complex128))
+g.add("Torch.pow", g.normal(4, dtype=torch.complex64), torch.tensor([0j, 0j, 2, 1j], dtype=torch.complex64))
+g.add("Torch.sinc", torch.complex(g.normal(6, scale=2), g.normal(6, scale=2)))
+g.add("Torch.sinc", torch.tensor([0j, 1 + 0j, -2 + 1e-3j], dtype=torch.complex128))
+g.add("Aten.silu", g.normal(5, dtype=torch.complex64), grad=False)
+g.add("VF.gru_cell", g.normal(2, 4, dtype=torch.complex64), g.normal(2, 3, dtype=torch.complex64), g.normal(9, 4, dtype=torch.complex64),
+      g.normal(9, 3, dtype=torch.complex64), g.normal(9, dtype=torch.complex64), g.normal(9, dtype=torch.complex64))
+g.add("VF.rnn_tanh_cell", g.normal(2, 4), g.normal(2, 3), g.normal(3, 4), g.normal(3, 3), g.normal(1), g.normal(3))
 # Both sides of a spectrum that is none of a real signal.
 g.add("Torch.istft", g.normal(8, 3, dtype=torch.complex64), 8)
 g.add("Torch.istft", g.normal(8, 3, dtype=torch.complex64), 8, return_complex=True)

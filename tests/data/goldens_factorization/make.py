@@ -117,4 +117,7 @@ g.add("Torch.linalg.pinv", symmetric(4, 4), hermitian=True)
 g.add("Torch.linalg.pinv", symmetric(2, 3, 3), hermitian=True, atol=0.0)
 g.add("Torch.linalg.pinv", torch.diag(torch.tensor([3.0, -2.0, 0.1])), rtol=0.5, hermitian=True)
 g.add("Torch.linalg.pinv", g.normal(3, 3), hermitian=True)  # not symmetric
+for shape in ((3, 5), (5, 3), (2, 4, 3)):  # gradients of full bases: cotangents of what completes them do not count
+    g.add("Torch.linalg.svd", g.normal(*shape))
+    g.add("Torch.svd", g.normal(*shape), some=False)
 g.save()

@@ -150,4 +150,6 @@ g.add("Functional.ctc_loss", log_p, targets, (7, 7, 6), (4, 2, 4), reduction="no
 g.add("Functional.ctc_loss", log_p, torch.tensor([0, 2, 0, 3]), (7, 7, 7), (2, 0, 2), blank=4)
 g.add("Functional.ctc_loss", log_p[:, 0], torch.tensor([1, 2]), torch.tensor(7), torch.tensor(2))
 g.add("Torch.ctc_loss", log_p, targets, (7, 7, 6), (4, 2, 3), 0, 2, False)
+g.add("Functional.multilabel_soft_margin_loss", g.normal(3, 5), g.uniform(3, 1, 5))  # classes of the input, in the middle of what is broadcast
+g.add("Functional.multilabel_soft_margin_loss", g.normal(3, 1), g.uniform(3, 5))
 g.save()

@@ -215,4 +215,7 @@ points = g.normal(4, 3), g.normal(5, 3)
 given = torch.cdist(*points) * 1.25
 given[1, 2] = 0
 g.add("Aten._cdist_backward", g.normal(4, 5), *points, 2.0, given, grad=False)
+g.add("Torch.cov", g.integers(3, 4), aweights=g.uniform(4).double())
+g.add("Torch.linalg.cond", torch.zeros(2, 0, 3), grad=False)
+g.add("Torch.triangular_solve", g.normal(1, 2, 5, 1), g.normal(2, 5, 5) + 4 * torch.eye(5))
 g.save()

@@ -326,6 +326,7 @@ def is_ill_posed(call, source):
     if has_other_types(call) or (call.api.startswith("Tensor.__") and call.kwargs):
         return True
     arguments, base, args = named(call), call.api.split(".", 1)[1], call.args
+    first = next((t for t in list(tensors(args)) + list(tensors(call.kwargs))), None)
     for name, most in (("interpolation_mode", 2), ("padding_mode", 2)):  # enumerations, unchecked
         if type(arguments.get(name)) is int and not 0 <= arguments[name] <= most:
             return True
@@ -343,13 +344,13 @@ def is_ill_posed(call, source):
             return True
         if base in ("smooth_l1_loss_backward", "huber_loss_backward") and arguments.get("beta", arguments.get("delta", 1)) < 0:
             return True  # the forward call refuses it
-    if base == "affine_grid_generator" and not args[0].is_floating_point():  # Functional.affine_grid refuses it
+    if base == "affine_grid_generator" and not first.is_floating_point():  # Functional.affine_grid refuses it
         return True
     if base in ("_cdist_backward", "_pdist_backward") and arguments.get("p") != named(source).get("p"):  # other distances
         return True
     if base.startswith("upsample") and base.endswith("_backward") and args[1:] != source.args[1:]:  # sizes and scales of one call
         return True
-    if base == "native_group_norm" and args[0].shape[:1] != (arguments.get("N"),):  # sizes that are not looked at
+    if base == "native_group_norm" and first.shape[:1] != (arguments.get("N"),):  # sizes that are not looked at
         return True
     if "_backward" in base:  # what the forward call saved belongs to the rest, and integers have no gradient
         inside, outside = list(tensors(args)), list(tensors(source.args))
@@ -410,7 +411,7 @@ def is_ill_posed(call, source):
         return True
     if base in ("sym_size", "sym_stride") and len(args) > 1:  # dimensions that are not looked at
         return not 0 <= args[1] < args[0].dim()
-    if base == "norm" and not args[0].numel():  # of a negative order, whose identity is no number; linalg refuses it
+    if base == "norm" and first is not None and not first.numel():  # of a negative order, whose identity is no number; linalg refuses it
         order = arguments.get("p", 2)
         return type(order) in (int, float) and order < 0
     if "shift" in base:  # undefined in C++

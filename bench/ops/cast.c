@@ -36,7 +36,8 @@ static void copy(struct call *call)
     struct node *self = call_tensor(call, "input"), *source = call_tensor(call, "src");
     struct node *y =
         node_broadcast(tape, node_cast(tape, source, self->dtype), self->rank, self->shape);
-    if (!self->integer && !self->imaginary && !y->imaginary) { /* what was there has a gradient of 0 */
+    if (!self->integer && !self->imaginary &&
+        !y->imaginary) { /* what was there has a gradient of 0 */
         struct node *before = node_constant(tape, DT_NONE, 0, self->rank, self->shape);
         y = node_select(tape, node_integer_constant(tape, DT_BOOL, 1, 0, NULL), y,
                         node_flat(tape, before, 1, &self));

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench/primitives/chain_rule.h"
-#include "bench/primitives/complex_embedding.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 #include "core/vectorize.h"

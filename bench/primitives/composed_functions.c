@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "bench/primitives/binary.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/tape/deviation.h"
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bench/step_traits.h"
 #include "bench/tape/broadcast.h"
 
 /* PyTorch gives a thread 2^15 elements at least (GRAIN_SIZE): what is left over by vectors of one thread lies where
@@ -13,26 +14,6 @@ static uint64_t mixed(uint64_t hash, uint64_t next)
 {
     hash = (hash ^ next) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 29;
-}
-
-/* Does the step map elements one by one? */
-static bool is_pointwise(const struct node *node)
-{
-    static const char *const pointwise[] = {
-        "a function",
-        "a function of two",
-        "a selection",
-        "alias",
-        "the slope of an activation",
-        "a cast to real",
-        "a stated gradient",
-        "a straight-through value",
-        "broadcast",
-        "one of two formulas",
-    };
-    for (size_t k = 0; k < sizeof pointwise / sizeof *pointwise; k++)
-        if (!strcmp(node->primitive->name, pointwise[k])) return true;
-    return false;
 }
 
 static bool hash_leaf(uint64_t *hash, struct tape *tape, struct node *leaf)
@@ -52,7 +33,7 @@ static uint64_t *hash_node(struct tape *tape, struct node *node, uint64_t *const
                            struct arena *arena)
 {
     bool leaf = !node->primitive || !node->input_count;
-    if (node->imaginary || (!leaf && !is_pointwise(node))) return NULL;
+    if (node->imaginary || (!leaf && !(step_traits(node) & STEP_MAPS))) return NULL;
     uint64_t *hash = arena_allocate_array(arena, node->n, sizeof *hash);
     if (!hash || (leaf && !hash_leaf(hash, tape, node))) return NULL;
     if (leaf) return hash;

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "bench/primitives/binary.h"
-#include "bench/primitives/unary_functions.h"
+#include "bench/step_name.h"
+#include "bench/step_traits.h"
 
 /* Is some element off by more than one rounding, which is at most sqrt 3 times what is expected of it? Numbers are rounded once; where their
  * bound is wider, it is that of a quotient by them. */
@@ -67,37 +68,11 @@ static bool numbers_differ(struct tape *tape, struct node *leaf)
     return different >= FEWEST || different == count;
 }
 
-/* Does the step move elements, or sum them, or multiply and sum? */
-static bool is_plain(const struct node *node)
-{
-    static const char *const plain[] = {
-        "reshape",
-        "a view",
-        "a placed part",
-        "permute",
-        "broadcast",
-        "concatenate",
-        "gather",
-        "scatter_add",
-        "sum",
-        "a matrix product",
-        "a convolution",
-        "a selection",
-        "alias",
-        "a cast to real",
-        "a stated gradient",
-    };
-    for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
-        if (!strcmp(node->primitive->name, plain[k])) return true;
-    return false;
-}
-
 /* Is the step a product by itself, or does it round nothing? */
 static bool is_square(const struct node *node)
 {
-    const struct unary_function *f = node->parameters;
-    return !strcmp(node->primitive->name, "a function") &&
-           (!strcmp(f->name, "square") || !strcmp(f->name, "abs"));
+    const char *name = step_name(node);
+    return !strcmp(name, "square") || !strcmp(name, "abs");
 }
 
 /* Are the errors of x so large that those of a number by which it is multiplied do not matter? These are less than a quarter of them. */
@@ -133,13 +108,13 @@ static enum common common_of(struct tape *tape, struct node *node)
     if (node->imaginary) return COMMON_MORE;
     if (!node->primitive)
         return node->n == 1 || numbers_differ(tape, node) ? COMMON_NOTHING : COMMON_MORE;
-    if (is_plain(node) || is_square(node)) return COMMON_NOTHING;
+    if (step_traits(node) & STEP_INDEPENDENT || is_square(node)) return COMMON_NOTHING;
     char operation = node_operation(node);
     for (int k = 0; operation && k < 2; k++)
         if (node_is_number(node->inputs[k]))
             return common_of_scaled(tape, node->inputs[1 - k], node->inputs[k], operation);
     if (operation && operation != '/') return COMMON_NOTHING;
-    return strncmp(node->primitive->name, "a function", 10) ? COMMON_MORE : COMMON_FUNCTION;
+    return step_traits(node) & STEP_FUNCTION ? COMMON_FUNCTION : COMMON_MORE;
 }
 
 double errors_in_common(struct tape *tape, struct node *result, struct arena *arena)

@@ -9,6 +9,7 @@
 #include "bench/call/op.h"
 #include "bench/evaluation.h"
 #include "bench/step_name.h"
+#include "bench/step_traits.h"
 #include "core/checked.h"
 
 const struct schema *bench_schema(const struct bench *bench)
@@ -49,9 +50,7 @@ static double node_work(const struct node *node)
         work += (double)node->inputs[i]->n;
         product *= (double)node->inputs[i]->n;
     }
-    bool multiplies = node->primitive && (!strcmp(node->primitive->name, "a matrix product") ||
-                                          !strcmp(node->primitive->name, "a convolution"));
-    return multiplies ? fmax(work, sqrt(product) / TERMS_PER_STEP) : work;
+    return step_traits(node) & STEP_PRODUCT ? fmax(work, sqrt(product) / TERMS_PER_STEP) : work;
 }
 
 double bench_work(const struct bench *bench)
@@ -68,11 +67,10 @@ struct bench_steps bench_steps(const struct bench *bench)
     size_t rounding = 0;
     for (const struct node *node = bench->own.tape.newest; node; node = node->older) {
         if (!node->primitive || node->input_count < 1) continue;
-        const char *name = node->primitive->name;
-        bool product = !strcmp(name, "a matrix product") || !strcmp(name, "a convolution");
+        bool product = step_traits(node) & STEP_PRODUCT;
         bool folds = node->n < node->inputs[0]->n;
         steps.products |= product;
-        steps.sums |= product || folds || strstr(name, "sum") || strstr(name, "softmax");
+        steps.sums |= product || folds || step_traits(node) & STEP_SUM;
         rounding += product || folds || node->relative != 0 || node->error;
     }
     steps.several = rounding > 1;

@@ -52,9 +52,13 @@ const struct rank_tolerance *call_rank_tolerances(struct call *call, struct node
                                                   double usual)
 {
     struct tape *tape = call->tape;
-    struct node *limits[2] = { limit_of(call, relative), limit_of(call, absolute) };
+    struct node *limits[2] = { NULL };
     int64_t shape[TENSOR_MAX_RANK];
     if (!call_require(call, (*x)->rank >= 2, "a matrix is needed")) return NULL;
+    if ((*x)->n) { /* of nothing PyTorch does not look at them */
+        limits[0] = limit_of(call, relative);
+        limits[1] = limit_of(call, absolute);
+    }
     int rank = (*x)->rank - 2;
     memcpy(shape, (*x)->shape, sizeof shape);
     for (int i = 0; i < 2; i++) {

@@ -218,4 +218,7 @@ g.add("Aten._cdist_backward", g.normal(4, 5), *points, 2.0, given, grad=False)
 g.add("Torch.cov", g.integers(3, 4), aweights=g.uniform(4).double())
 g.add("Torch.linalg.cond", torch.zeros(2, 0, 3), grad=False)
 g.add("Torch.triangular_solve", g.normal(1, 2, 5, 1), g.normal(2, 5, 5) + 4 * torch.eye(5))
+for shape in ((0, 3), (2, 0, 3)):
+    g.add("Torch.linalg.matrix_rank", torch.zeros(shape), grad=False, rtol=column(0.1, 0.2, 0.3))
+    g.add("Torch.linalg.pinv", torch.zeros(shape), grad=False, rtol=column(0.1, 0.2, 0.3))
 g.save()

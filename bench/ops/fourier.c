@@ -550,17 +550,27 @@ static void stft(struct call *call)
     call_return_typed(call, node_concatenate(tape, parts, 2, y->rank), part);
 }
 
-/* Frames (batch, frames, n) added where they lie, every `hop` of `length` samples. */
-static struct node *overlapped(struct tape *tape, struct node *frames, int64_t hop, int64_t length)
+/* What frames, every `hop` of `length` samples, leave of a signal. */
+struct signal {
+    int64_t hop, length, start, count;
+};
+
+/* Frames (batch, frames, n) added where they lie, and what is left of them. */
+static struct node *overlapped(struct tape *tape, struct node *frames, const struct signal *signal)
 {
-    int64_t shape[2] = { frames->shape[0], length }, n = frames->shape[2];
+    if (frames->imaginary)
+        return node_complex(tape, overlapped(tape, node_real_part(tape, frames), signal),
+                            overlapped(tape, node_imaginary_part(tape, frames), signal));
+    int64_t shape[2] = { frames->shape[0], signal->length }, n = frames->shape[2];
     int64_t *map = tape_allocate(tape, frames->n, sizeof *map);
     for (size_t i = 0; map && i < frames->n; i++) {
         int64_t frame = (int64_t)i / n % frames->shape[1],
                 batch = (int64_t)i / n / frames->shape[1];
-        map[i] = batch * length + frame * hop + (int64_t)i % n;
+        map[i] = batch * signal->length + frame * signal->hop + (int64_t)i % n;
     }
-    return map ? node_scatter_add(tape, frames, 2, shape, map) : frames;
+    if (!map) return frames;
+    struct node *whole = node_scatter_add(tape, frames, 2, shape, map);
+    return node_slice(tape, whole, 1, signal->start, signal->count, 1);
 }
 
 /* The spectra as complex numbers (batch, frames, frequencies); *one tells whether there was no batch. */
@@ -583,7 +593,8 @@ static struct node *read_spectra(struct call *call, bool *one)
     return node_transpose(tape, node_reshape(tape, x, 3, shape), 1, 2);
 }
 
-/* The signal whose frames have these spectra: overlapped frames by overlapped squares of the window. */
+/* The signal whose frames have these spectra: overlapped frames by overlapped squares of the window, which may be complex where
+ * the signal is. */
 static void istft(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -608,11 +619,11 @@ static void istft(struct call *call)
                                     : to_real(call, x, &spectrum);
     if (!complex_valued) y = node_real_part(tape, y);
     spectrum.scale = call_bool(call, "normalized") ? SCALE_ROOT : SCALE_ALL;
-    struct node *window = node_real_part(tape, window_of(call, n, part));
+    struct node *window = window_of(call, n, part);
+    if (!complex_valued) window = node_real_part(tape, window);
     y = node_multiply(tape, scaled(tape, y, &spectrum), window);
     struct node *weights =
         node_broadcast(tape, node_multiply(tape, window, window), 3, (int64_t[]){ 1, frames, n });
-    weights = overlapped(tape, weights, hop, length);
     bool center = call_bool(call, "center");
     int64_t start = center ? n / 2 : 0, end = center ? length - n / 2 : length, wanted = -1;
     if (!call_is_none(call, "length")) {
@@ -623,16 +634,11 @@ static void istft(struct call *call)
         end = start + wanted < length ? start + wanted : length;
     }
     if (!call_require(call, start < end, "the frames leave no signal")) return;
-    struct node *parts[2] = { node_real_part(tape, y),
-                              y->imaginary ? node_imaginary_part(tape, y) : NULL };
-    weights = node_slice(tape, weights, 1, start, end - start, 1);
-    for (int k = 0; k < 2 && parts[k]; k++) {
-        parts[k] = overlapped(tape, parts[k], hop, length);
-        parts[k] = node_divide(tape, node_slice(tape, parts[k], 1, start, end - start, 1), weights);
-        if (wanted > end - start) parts[k] = resized(tape, parts[k], 1, wanted);
-        if (one) parts[k] = node_reshape(tape, parts[k], 1, parts[k]->shape + 1);
-    }
-    return_spectrum(call, parts[1] ? node_complex(tape, parts[0], parts[1]) : parts[0], part);
+    const struct signal signal = { hop, length, start, end - start };
+    y = node_divide(tape, overlapped(tape, y, &signal), overlapped(tape, weights, &signal));
+    if (wanted > signal.count) y = resized(tape, y, 1, wanted);
+    if (one) y = node_reshape(tape, y, 1, y->shape + 1);
+    return_spectrum(call, y, part);
 }
 
 /* clang-format off */

@@ -46,4 +46,5 @@ g.add("VF.rnn_tanh_cell", g.normal(2, 4), g.normal(2, 3), g.normal(3, 4), g.norm
 # Both sides of a spectrum that is none of a real signal.
 g.add("Torch.istft", g.normal(8, 3, dtype=torch.complex64), 8)
 g.add("Torch.istft", g.normal(8, 3, dtype=torch.complex64), 8, return_complex=True)
+g.add("Torch.istft", g.normal(2, 8, 6, dtype=torch.complex64), 8, 2, 8, g.normal(8, dtype=torch.complex64) + 2, onesided=False, return_complex=True)
 g.save()

@@ -399,7 +399,7 @@ def is_ill_posed(call, source):
         return args[0].shape[arguments["dim"][-1]] != arguments["last_dim_size"] // 2 + 1
     if base in ("lu_unpack", "lu_solve") and len(args) > 1:  # pivots of another matrix
         lu, pivots = (args[0], args[1]) if base == "lu_unpack" else (args[1], args[2]) if len(args) > 2 else (None, None)
-        return lu is None or lu.dim() < 2 or pivots.shape[-1:] != (min(lu.shape[-2:]),)
+        return lu is None or lu.dim() < 2 or tuple(pivots.shape) != (*lu.shape[:-2], min(lu.shape[-2:]))
     if base in ("as_strided_scatter", "_reshape_alias"):  # a view that holds an element twice, or memory behind the tensor
         size, stride, offset = [arguments.get(n) for n in ("size", "stride", "storage_offset")]
         return not is_view_of(args[0], size, stride, offset or 0)

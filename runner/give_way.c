@@ -54,7 +54,7 @@ static _Noreturn void end_like(int status)
     (void)setrlimit(RLIMIT_CORE, &no_second_core);
     (void)signal(number, SIG_DFL);
     (void)sigfillset(&all);
-    (void)sigprocmask(SIG_UNBLOCK, &all, NULL);
+    (void)pthread_sigmask(SIG_UNBLOCK, &all, NULL);
     (void)raise(number);
     _exit(128 + number);
 }
@@ -95,7 +95,7 @@ static void continue_in_own_session(void)
     for (int i = 0; i < PASSED_ON; i++) (void)sigaddset(&watched, passed_on[i]);
     (void)sigaction(SIGCHLD, &by_default,
                     NULL); /* an ignored one would leave no status to wait for */
-    (void)sigprocmask(SIG_BLOCK, &watched, &before);
+    (void)pthread_sigmask(SIG_BLOCK, &watched, &before);
     (void)fflush(NULL);
     const pid_t child = fork();
     if (child > 0) supervise(child, &watched);
@@ -104,7 +104,7 @@ static void continue_in_own_session(void)
         if (getppid() != started) _exit(128 + SIGKILL);
         (void)setsid();
     }
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void give_way(void)

@@ -146,6 +146,7 @@ static void addmm(struct call *call)
     }
     if (call->op->detail) product = node_sum(tape, product, 1, false); /* addbmm sums the batch */
     struct node *y = add_scaled(call, product, dtype);
+    if (tape_failed(tape)) return;
     bool by_columns = b->rank == 1 && !call->op->text;
     if ((a->rank == 3 || by_columns) && !y->integer && call_real(call, "beta") != 0)
         y = summed_from(tape, y, node_scale(tape, input, call_real(call, "beta")),

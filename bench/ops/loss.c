@@ -396,13 +396,17 @@ static void margin_ranking_loss(struct call *call)
     call_return_typed(call, loss_reduced(call, node_positive_part(tape, z)), pair.dtype);
 }
 
-/* log(1 + exp(-t x)) */
+/* log(1 + exp(-t x)); a kernel may round the sum, as PyTorch 1.13 does. */
 static void soft_margin_loss(struct call *call)
 {
     struct tape *tape = call->tape;
     struct pair pair = pair_of(call, "input", "target");
     struct node *z = node_negate(tape, node_multiply(tape, pair.t, pair.x));
-    call_return_typed(call, loss_reduced(call, node_apply(tape, "softplus", z)), pair.dtype);
+    struct node *loss = node_apply(tape, "softplus", z);
+    if (tape_is_model(tape) && !tape_failed(tape))
+        loss = node_model_error(tape, loss,
+                                node_constant(tape, DT_NONE, 1, loss->rank, loss->shape), 1);
+    call_return_typed(call, loss_reduced(call, loss), pair.dtype);
 }
 
 /* The mean over the last dimension of the binary cross entropies of logits. */

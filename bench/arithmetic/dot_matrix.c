@@ -180,8 +180,9 @@ static void recompute_group(const struct dots *d, const struct certificate *cert
 
 /* ---- all ---------------------------------------------------------------------------------------- */
 
-VECTORIZED uint64_t dot_open_bits(const double *restrict value, const double *restrict error,
-                                  size_t n, const struct certificate *certificate)
+/* Which of n elements, at most 64, the quick form of the certificate does not pass, as bits. */
+VECTORIZED static uint64_t open_bits(const double *restrict value, const double *restrict error,
+                                     size_t n, const struct certificate *certificate)
 {
     const double relative = certificate->relative, least = certificate->least;
     uint8_t open[WIDTH];
@@ -204,9 +205,9 @@ static uint64_t take_open(uint64_t *open, const struct dot_matrix *c,
     uint64_t any = 0;
     for (size_t i = 0; i < height; i++) {
         open[i] = c->open ? c->open[(row + i) * c->open_step + column / WIDTH]
-                          : dot_open_bits(c->value + (row + i) * c->step + column,
-                                          c->error + (row + i) * c->error_step + column, width,
-                                          certificate);
+                          : open_bits(c->value + (row + i) * c->step + column,
+                                      c->error + (row + i) * c->error_step + column, width,
+                                      certificate);
         any |= open[i];
     }
     return any;

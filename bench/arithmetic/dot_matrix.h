@@ -29,10 +29,6 @@ struct dot_matrix {
  * certifies. */
 bool dots_open(const struct dot_matrix *c);
 
-/* Which of n elements, at most 64, the quick form of the certificate does not pass, as bits. */
-uint64_t dot_open_bits(const double *value, const double *error, size_t n,
-                       const struct certificate *certificate);
-
 /* Recompute the elements that are open. The bounds are replaced where they become smaller.
  *
  *   a, b  the lines of c->a and c->b

@@ -258,13 +258,6 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
     FOR_EACH_LINE parts[w].imitated = square_of_imitated(errors[w]);
 }
 
-struct sum_spread sum_spread_parts(const double *term, size_t n, bool products, bool single)
-{
-    struct sum_spread parts;
-    parts_of(&parts, term, n, products, single, 1);
-    return parts;
-}
-
 VECTORIZED void sum_spread_parts_of_lines(struct sum_spread *parts, const double *term, size_t n,
                                           bool products, bool single)
 {
@@ -273,7 +266,8 @@ VECTORIZED void sum_spread_parts_of_lines(struct sum_spread *parts, const double
 
 double sum_spread(const double *term, size_t n, bool products, bool single)
 {
-    struct sum_spread parts = sum_spread_parts(term, n, products, single);
+    struct sum_spread parts;
+    parts_of(&parts, term, n, products, single, 1);
     return larger(parts.formula, parts.imitated);
 }
 

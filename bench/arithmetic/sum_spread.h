@@ -38,7 +38,6 @@ double sum_spread(const double *term, size_t n, bool products, bool single);
 struct sum_spread {
     double formula, imitated;
 };
-struct sum_spread sum_spread_parts(const double *term, size_t n, bool products, bool single);
 
 /* As sum_spread for terms that have errors of their own: a kernel that adds terms that repeat adds others, which
  * repeat other roundings, all of them alike: N equal steps err N times as much as one, not sqrt N times. The terms are changed in their last bits, so `term` is for scratch. */

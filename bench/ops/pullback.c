@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/movement.h"
 #include "bench/tape/broadcast.h"
@@ -77,6 +79,19 @@ static int place_of(const struct schema *schema, const char *name)
     for (int i = 0; i < schema->count; i++)
         if (!strcmp(schema->parameters[i].name, name)) return i;
     return -1;
+}
+
+struct node *node_with_more_gradient(struct tape *tape, struct node *y, struct node *x,
+                                     gradient_function *backward, const void *parameters)
+{
+    struct node *parts[2] = { node_real_part(tape, x), node_imaginary_part(tape, x) }, *out[2];
+    struct node *of[2] = { node_real_part(tape, y), node_imaginary_part(tape, y) };
+    for (int k = 0; k < 2; k++) {
+        struct node *none = node_constant(tape, DT_NONE, 0, y->rank, y->shape);
+        out[k] =
+            node_add(tape, of[k], node_stated_gradient(tape, none, 2, parts, backward, parameters));
+    }
+    return node_complex(tape, out[0], out[1]);
 }
 
 bool call_wants_output(struct call *call, size_t k)

@@ -7,6 +7,7 @@
 #define PROBE_BENCH_OPS_PULLBACK_H
 
 #include "bench/call/op.h"
+#include "bench/primitives/stated_gradient.h"
 
 /* The same values as a node whose gradient is wanted, whatever the caller of the API wants. */
 struct node *node_tracked(struct tape *tape, struct node *x);
@@ -32,6 +33,10 @@ struct node *call_gradient(struct call *call, struct node *y, struct node *cotan
  * first result. None for an argument that is None, and where an `output_mask` of the call says False. */
 void call_return_gradients(struct call *call, void (*forward)(struct call *call),
                            const char *const *inputs);
+
+/* The complex y, with what `backward` passes on to the parts of complex x, its inputs 1 and 2, besides y's own gradient. */
+struct node *node_with_more_gradient(struct tape *tape, struct node *y, struct node *x,
+                                     gradient_function *backward, const void *parameters);
 
 /* Item k of the bool list `output_mask`; true where the call has none. */
 bool call_wants_output(struct call *call, size_t k);

@@ -4,6 +4,7 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/operands.h"
+#include "bench/ops/pullback.h"
 #include "bench/ops/reduction_arguments.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
@@ -89,14 +90,7 @@ static struct node *with_quotients(struct tape *tape, struct node *y, struct nod
     struct node *share = node_divide(tape, node_magnitude(tape, y), size);
     share = node_select(tape, node_compare(tape, COMPARE_EQ, size, zero), zero, share);
     *quotient = (struct quotient){ node_detach(tape, share), (double)x->n / (double)y->n };
-    struct node *parts[2] = { node_real_part(tape, x), node_imaginary_part(tape, x) }, *out[2];
-    struct node *of[2] = { node_real_part(tape, y), node_imaginary_part(tape, y) };
-    for (int k = 0; k < 2; k++) {
-        struct node *none = node_constant(tape, DT_NONE, 0, y->rank, y->shape);
-        out[k] = node_add(tape, of[k],
-                          node_stated_gradient(tape, none, 2, parts, quotient_backward, quotient));
-    }
-    return node_complex(tape, out[0], out[1]);
+    return node_with_more_gradient(tape, y, x, quotient_backward, quotient);
 }
 
 /* A complex product over one dimension or all, by halving. */

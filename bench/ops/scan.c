@@ -4,6 +4,7 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/integers.h"
+#include "bench/ops/pullback.h"
 #include "bench/ops/settling.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
@@ -69,14 +70,7 @@ static struct node *with_quotients(struct tape *tape, struct node *y, struct nod
                                         node_scalar(tape, INFINITY), size);
     *q = (struct quotients){ node_detach(tape, node_magnitude(tape, y)), divisors, dim,
                              4 * (double)x->shape[dim] + 8 };
-    struct node *parts[2] = { node_real_part(tape, x), node_imaginary_part(tape, x) }, *out[2];
-    struct node *of[2] = { node_real_part(tape, y), node_imaginary_part(tape, y) };
-    for (int k = 0; k < 2; k++) {
-        struct node *none = node_constant(tape, DT_NONE, 0, y->rank, y->shape);
-        out[k] = node_add(tape, of[k],
-                          node_stated_gradient(tape, none, 2, parts, quotients_backward, q));
-    }
-    return node_complex(tape, out[0], out[1]);
+    return node_with_more_gradient(tape, y, x, quotients_backward, q);
 }
 
 static void cumprod(struct call *call)

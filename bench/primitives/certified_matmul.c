@@ -657,15 +657,3 @@ bool node_is_narrow(const struct node *x)
 {
     return x->source && dtype_info(x->dtype)->significand_bits <= 24;
 }
-
-void matmul_recompute(struct tape *tape, double **scratch, const struct dot_matrix *c)
-{
-    if (!dots_open(c)) return;
-    size_t first = dot_lines_scratch(&c->a, c->k, c->exact_products),
-           second = dot_lines_scratch(&c->b, c->k, c->exact_products);
-    if (!*scratch) *scratch = tape_allocate(tape, first + second + 2 * c->k, sizeof **scratch);
-    if (!*scratch) return;
-    struct dot_lines a = dot_lines_prepare(*scratch, &c->a, c->k, c->exact_products, NULL);
-    struct dot_lines b = dot_lines_prepare(*scratch + first, &c->b, c->k, c->exact_products, NULL);
-    dots_recompute(c, &a, &b, *scratch + first + second);
-}

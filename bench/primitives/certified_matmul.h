@@ -35,8 +35,4 @@ static inline double dot_growth(const struct tape *tape, size_t k)
 /* Elements of an input tensor with at most 24 significand bits: products of two are exact. */
 bool node_is_narrow(const struct node *x);
 
-/* Recompute what is open in a product (bench/arithmetic/dot_matrix.h). *scratch is NULL at first and
- * serves all products of one size. */
-void matmul_recompute(struct tape *tape, double **scratch, const struct dot_matrix *c);
-
 #endif

@@ -192,7 +192,6 @@ double node_value_at(const struct node *node, size_t i);
 
 /* Is the node real (as opposed to integral)? */
 static inline bool node_is_real(const struct node *node) { return !node->integer; }
-static inline bool node_is_complex(const struct node *node) { return node->imaginary != NULL; }
 
 /* Are the elements of the node still to be made? */
 static inline bool node_is_deferred(const struct node *node)

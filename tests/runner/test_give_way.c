@@ -13,7 +13,7 @@
 
 #include "support/suite.h"
 
-enum { OF_PROCESS = 1, CLASS_SHIFT = 13, CLASS_IDLE = 3, ASKED_TO_END = 5 };
+enum { OF_PROCESS = 1, CLASS_SHIFT = 13, CLASS_IDLE = 3, ASKED_TO_END = 5, MOST_SECONDS = 20 };
 
 /* ---- processes that give way ---------------------------------------------------------------- */
 
@@ -38,6 +38,7 @@ static struct process start(void)
         close(ends[0]);
         give_way();
         (void)signal(SIGTERM, end);
+        (void)alarm(MOST_SECONDS); /* where what is tested is broken, it must not stay behind */
         const pid_t works = getpid();
         if (write(ends[1], &works, sizeof works) != sizeof works) _exit(1);
         for (;;) pause();

@@ -1,45 +1,33 @@
 /* The entries of one call as values.
  *
- * An encoded argument is an object with a "type"; the table below says what each type becomes.
+ * An encoded argument is an object with a "type"; dump_objects.c says what each type becomes.
  * Objects without one are plain dicts, and what is not an object (numbers, strings, arrays,
  * null) is taken as it stands, because the parts of slices and sizes are written that way.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/checked.h"
 #include "formats/dump_internal.h"
+#include "formats/dump_objects.h"
 #include "formats/json.h"
 
 enum { PEEK_KEYS = 32, DICT_KEYS = 4096 };
 
-struct parser {
-    struct json json;
-    struct arena *arena;
-    bool no_memory;
-};
-
-static bool out_of_memory(struct parser *p)
-{
-    p->no_memory = true;
-    return json_fail(&p->json, p->json.at, "out of memory");
-}
-
-static bool parse_value(struct parser *p, struct value *out);
+static bool parse_value(struct dump_parser *p, struct value *out);
 
 /* ---- lists that grow -------------------------------------------------------------------- */
 
 /* The place of the next item of a list (with its key): doubled in the arena, which keeps the
  * outgrown ones. The item counts when the caller has filled it. NULL when there is no memory. */
-static struct value *next_item(struct parser *p, struct value *list, size_t *room, bool keys)
+static struct value *next_item(struct dump_parser *p, struct value *list, size_t *room, bool keys)
 {
     if (list->list.count < *room) return &list->list.items[list->list.count];
     size_t wanted = *room ? 2 * *room : 4;
     struct value *items = arena_allocate_array(p->arena, wanted, sizeof *items);
     const char **names = keys ? arena_allocate_array(p->arena, wanted, sizeof *names) : NULL;
     if (!items || (keys && !names)) {
-        out_of_memory(p);
+        dump_out_of_memory(p);
         return NULL;
     }
     if (list->list.count) {
@@ -52,7 +40,7 @@ static struct value *next_item(struct parser *p, struct value *list, size_t *roo
     return &items[list->list.count];
 }
 
-static bool parse_list(struct parser *p, struct value *out)
+static bool parse_list(struct dump_parser *p, struct value *out)
 {
     struct value list = { .kind = VALUE_LIST };
     size_t room = 0;
@@ -67,7 +55,7 @@ static bool parse_list(struct parser *p, struct value *out)
     return !p->json.problem;
 }
 
-static bool parse_text(struct parser *p, const char **out)
+static bool parse_text(struct dump_parser *p, const char **out)
 {
     struct json_slice slice;
     size_t bytes;
@@ -75,13 +63,13 @@ static bool parse_text(struct parser *p, const char **out)
 
     if (!json_string(&p->json, &slice)) return false;
     char *text = json_slice_decode(p->arena, &slice, &bytes);
-    if (!text) return out_of_memory(p);
+    if (!text) return dump_out_of_memory(p);
     if (strlen(text) != bytes) return json_fail(&p->json, at, "a NUL character in a string");
     *out = text;
     return true;
 }
 
-static bool parse_dict(struct parser *p, struct value *out)
+static bool parse_dict(struct dump_parser *p, struct value *out)
 {
     struct value dict = { .kind = VALUE_DICT };
     struct json_slice key;
@@ -90,7 +78,7 @@ static bool parse_dict(struct parser *p, struct value *out)
     if (!json_enter_object(&p->json)) return false;
     while (json_object_next(&p->json, &key)) {
         char *name = json_slice_decode(p->arena, &key, &bytes);
-        if (!name) return out_of_memory(p);
+        if (!name) return dump_out_of_memory(p);
         if (strlen(name) != bytes) return json_fail(&p->json, key.text, "a NUL character in a key");
         if (value_find(&dict, name)) return json_fail(&p->json, key.text, "a duplicate key");
         if (dict.list.count == DICT_KEYS)
@@ -105,18 +93,7 @@ static bool parse_dict(struct parser *p, struct value *out)
 
 /* ---- encoded objects -------------------------------------------------------------------- */
 
-/* The fields of an encoded object, whatever its type. */
-struct fields {
-    struct tensor_record record;
-    const char *datapath, *data_name;
-    struct value value;
-    const char *format;
-    struct value group_ranks;
-    const char *group_id;
-    bool has_shape;
-};
-
-static bool parse_statistic(struct parser *p, struct statistic *out)
+static bool parse_statistic(struct dump_parser *p, struct statistic *out)
 {
     enum json_kind kind;
     struct json_number number;
@@ -137,7 +114,7 @@ static bool parse_statistic(struct parser *p, struct statistic *out)
     return json_skip(&p->json);
 }
 
-static bool parse_shape(struct parser *p, struct fields *fields)
+static bool parse_shape(struct dump_parser *p, struct dump_fields *fields)
 {
     struct tensor_record *record = &fields->record;
     struct json_number extent;
@@ -165,7 +142,7 @@ static bool parse_shape(struct parser *p, struct fields *fields)
     return true;
 }
 
-static bool parse_optional_text(struct parser *p, const char **out)
+static bool parse_optional_text(struct dump_parser *p, const char **out)
 {
     enum json_kind kind;
     if (!json_peek(&p->json, &kind)) return false;
@@ -174,7 +151,7 @@ static bool parse_optional_text(struct parser *p, const char **out)
     return json_skip(&p->json);
 }
 
-static bool parse_flag(struct parser *p, bool *out)
+static bool parse_flag(struct dump_parser *p, bool *out)
 {
     enum json_kind kind;
     if (!json_peek(&p->json, &kind)) return false;
@@ -242,7 +219,7 @@ static int find_field(const struct json_slice *key, int next)
     return -1;
 }
 
-static bool parse_field(struct parser *p, struct fields *fields, enum field field)
+static bool parse_field(struct dump_parser *p, struct dump_fields *fields, enum field field)
 {
     struct tensor_record *record = &fields->record;
 
@@ -268,7 +245,7 @@ static bool parse_field(struct parser *p, struct fields *fields, enum field fiel
 }
 
 /* The fields of an object that has been entered; those in the set `seen` have been read. */
-static bool parse_fields(struct parser *p, struct fields *fields, unsigned seen)
+static bool parse_fields(struct dump_parser *p, struct dump_fields *fields, unsigned seen)
 {
     struct json_slice key;
     int next = seen ? FIELD_TYPE + 1 : 0;
@@ -287,241 +264,10 @@ static bool parse_fields(struct parser *p, struct fields *fields, unsigned seen)
     return !p->json.problem;
 }
 
-/* What an encoded object becomes. `type` is its type as written, `at` its place. */
-typedef bool make_value(struct parser *p, struct value *out, struct fields *fields,
-                        const char *type, const char *at);
-
-static bool make_unsupported(struct parser *p, struct value *out, struct fields *fields,
-                             const char *type, const char *at)
-{
-    (void)p, (void)fields, (void)at;
-    *out = (struct value){ .kind = VALUE_UNSUPPORTED, .string = type };
-    return true;
-}
-
-static bool make_tensor(struct parser *p, struct value *out, struct fields *fields,
-                        const char *type, const char *at)
-{
-    if (!fields->has_shape) return json_fail(&p->json, at, "a tensor without a shape");
-    if (!fields->record.dtype_name) return json_fail(&p->json, at, "a tensor without a dtype");
-    struct tensor_record *record = arena_allocate(p->arena, sizeof *record);
-    if (!record) return out_of_memory(p);
-    *record = fields->record;
-    record->dtype = dtype_from_name(record->dtype_name);
-    record->is_parameter = strstr(type, "Parameter") != NULL;
-    record->data_name = fields->datapath ? fields->datapath : fields->data_name;
-    *out = (struct value){ .kind = VALUE_TENSOR, .tensor = { .record = record } };
-    return true;
-}
-
-static bool make_plain(struct parser *p, struct value *out, struct fields *fields, const char *type,
-                       const char *at)
-{
-    (void)p, (void)type, (void)at;
-    *out = fields->value;
-    return true;
-}
-
-/* Floats may be written without a point, or as words where the writer avoided bare NaN. */
-static bool make_float(struct parser *p, struct value *out, struct fields *fields, const char *type,
-                       const char *at)
-{
-    static const struct {
-        const char *word;
-        double real;
-    } words[] = { { "nan", NAN }, { "inf", INFINITY },      { "-inf", -INFINITY },
-                  { "NaN", NAN }, { "Infinity", INFINITY }, { "-Infinity", -INFINITY } };
-    struct value *value = &fields->value;
-
-    if (value->kind == VALUE_INT)
-        *value = (struct value){ .kind = VALUE_FLOAT, .real = (double)value->integer };
-    for (size_t i = 0; value->kind == VALUE_STRING && i < sizeof words / sizeof *words; i++)
-        if (!strcmp(value->string, words[i].word))
-            *value = (struct value){ .kind = VALUE_FLOAT, .real = words[i].real };
-    return make_plain(p, out, fields, type, at);
-}
-
-static bool make_bool(struct parser *p, struct value *out, struct fields *fields, const char *type,
-                      const char *at)
-{
-    if (fields->value.kind == VALUE_INT)
-        fields->value = (struct value){ .kind = VALUE_BOOL, .boolean = fields->value.integer != 0 };
-    return make_plain(p, out, fields, type, at);
-}
-
-static bool make_slice(struct parser *p, struct value *out, struct fields *fields, const char *type,
-                       const char *at)
-{
-    struct value *value = &fields->value;
-
-    (void)type;
-    if (value->kind != VALUE_LIST || value->list.count != 3)
-        return json_fail(&p->json, at, "a slice without the three parts start, stop and step");
-    for (int i = 0; i < 3; i++)
-        if (value->list.items[i].kind != VALUE_INT && value->list.items[i].kind != VALUE_NONE)
-            return json_fail(&p->json, at, "a slice with a part that is no integer");
-    *out = *value;
-    out->kind = VALUE_SLICE;
-    return true;
-}
-
-static bool make_size(struct parser *p, struct value *out, struct fields *fields, const char *type,
-                      const char *at)
-{
-    struct value *value = &fields->value;
-
-    (void)type;
-    if (value->kind != VALUE_LIST) return json_fail(&p->json, at, "a torch.Size without a list");
-    for (size_t i = 0; i < value->list.count; i++)
-        if (value->list.items[i].kind != VALUE_INT)
-            return json_fail(&p->json, at, "a torch.Size with a part that is no integer");
-    *out = *value;
-    out->kind = VALUE_SIZE;
-    return true;
-}
-
-static bool make_ellipsis(struct parser *p, struct value *out, struct fields *fields,
-                          const char *type, const char *at)
-{
-    (void)p, (void)fields, (void)type, (void)at;
-    *out = (struct value){ .kind = VALUE_ELLIPSIS };
-    return true;
-}
-
-static bool make_dtype(struct parser *p, struct value *out, struct fields *fields, const char *type,
-                       const char *at)
-{
-    struct value *value = &fields->value;
-    enum dtype dtype = value->kind == VALUE_STRING ? dtype_from_name(value->string) : DT_NONE;
-
-    if (dtype == DT_NONE) {
-        type = value->kind == VALUE_STRING ? value->string : type;
-        return make_unsupported(p, out, fields, type, at);
-    }
-    *out = (struct value){ .kind = VALUE_DTYPE, .dtype = dtype };
-    return true;
-}
-
-static bool make_device(struct parser *p, struct value *out, struct fields *fields,
-                        const char *type, const char *at)
-{
-    struct value *value = &fields->value;
-
-    if (value->kind == VALUE_INT) {
-        const char *text = arena_format(p->arena, "%lld", (long long)value->integer);
-        if (!text) return out_of_memory(p);
-        *value = (struct value){ .kind = VALUE_STRING, .string = text };
-    }
-    if (value->kind != VALUE_STRING) return make_unsupported(p, out, fields, type, at);
-    *out = (struct value){ .kind = VALUE_DEVICE, .string = value->string };
-    return true;
-}
-
-static bool make_memory_format(struct parser *p, struct value *out, struct fields *fields,
-                               const char *type, const char *at)
-{
-    const char *format = fields->format;
-
-    if (!format && fields->value.kind == VALUE_STRING) format = fields->value.string;
-    if (!format) return make_unsupported(p, out, fields, type, at);
-    if (!strncmp(format, "torch.", 6)) format += 6;
-    *out = (struct value){ .kind = VALUE_MEMORY_FORMAT, .string = format };
-    return true;
-}
-
-/* The group of a communication call, as the keywords that the dumper writes. */
-static bool make_group(struct parser *p, struct value *out, struct fields *fields, const char *type,
-                       const char *at)
-{
-    enum { MEMBERS = 2 };
-    struct value *items = arena_allocate_array(p->arena, MEMBERS, sizeof *items);
-    const char **keys = arena_allocate_array(p->arena, MEMBERS, sizeof *keys);
-
-    (void)type, (void)at;
-    if (!items || !keys) return out_of_memory(p);
-    items[0] = fields->group_ranks;
-    items[1] = fields->group_id ? (struct value){ .kind = VALUE_STRING, .string = fields->group_id }
-                                : (struct value){ .kind = VALUE_NONE };
-    keys[0] = field_names[FIELD_GROUP_RANKS].name;
-    keys[1] = field_names[FIELD_GROUP_ID].name;
-    *out = (struct value){ .kind = VALUE_DICT, .list = { items, keys, MEMBERS } };
-    return true;
-}
-
-/* Types by what they become. numpy scalars are written as the bare class name, and read with
- * "numpy." before it too. Types that are not here (distributed and fake
- * tensors, numpy arrays, ...) are unsupported objects. */
-static const struct {
-    const char *type;
-    size_t bytes;
-    make_value *make;
-    /* clang-format off */
-} types[] = {
-#define TYPE(text, make) { text, sizeof text - 1, make }
-    TYPE("torch.Tensor", make_tensor),
-    TYPE("mindspore.Tensor", make_tensor),
-    TYPE("int", make_plain),
-    TYPE("float", make_float),
-    TYPE("bool", make_bool),
-    TYPE("str", make_plain),
-    TYPE("slice", make_slice),
-    TYPE("ellipsis", make_ellipsis),
-    TYPE("torch.Size", make_size),
-    TYPE("torch.dtype", make_dtype),
-    TYPE("mindspore.dtype", make_dtype),
-    TYPE("torch.device", make_device),
-    TYPE("torch.memory_format", make_memory_format),
-    TYPE("torch.nn.parameter.Parameter", make_tensor),
-    TYPE("torch.nn.Parameter", make_tensor),
-    TYPE("mindspore.Parameter", make_tensor),
-    TYPE("mindspore.common.parameter.Parameter", make_tensor),
-    TYPE("torch.ProcessGroup", make_group),
-    TYPE("torch.distributed.ReduceOp", make_plain),
-    TYPE("NoneType", make_plain),
-    TYPE("float16", make_float),
-    TYPE("float32", make_float),
-    TYPE("float64", make_float),
-    TYPE("int8", make_plain),
-    TYPE("int16", make_plain),
-    TYPE("int32", make_plain),
-    TYPE("int64", make_plain),
-    TYPE("uint8", make_plain),
-    TYPE("uint16", make_plain),
-    TYPE("uint32", make_plain),
-    TYPE("uint64", make_plain),
-    TYPE("intc", make_plain),
-    TYPE("bool_", make_bool),
-    TYPE("str_", make_plain),
-#undef TYPE
-};
-/* clang-format on */
-
-static bool make_by_type(struct parser *p, struct value *out, struct fields *fields,
-                         const struct json_slice *type, const char *at)
-{
-    char *decoded = NULL;
-    struct json_slice name = *type;
-
-    if (type->escaped) {
-        decoded = json_slice_decode(p->arena, type, &name.bytes);
-        if (!decoded) return out_of_memory(p);
-        name.text = decoded;
-    }
-    if (name.bytes > 6 && !memcmp(name.text, "numpy.", 6)) {
-        name.text += 6;
-        name.bytes -= 6;
-    }
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].bytes == name.bytes && !memcmp(types[i].type, name.text, name.bytes))
-            return types[i].make(p, out, fields, types[i].type, at);
-    if (!decoded) decoded = json_slice_decode(p->arena, type, NULL);
-    return decoded ? make_unsupported(p, out, fields, decoded, at) : out_of_memory(p);
-}
-
 /* Look ahead for a "type" with a string, without touching the parser. Only fields before the
  * first nested object are looked at (dumpers write the type first), which keeps the whole
  * reading linear whatever the nesting. `type` may also be "class_type" (P2POp). */
-static bool find_type(const struct parser *p, struct json_slice *type, bool *is_empty)
+static bool find_type(const struct dump_parser *p, struct json_slice *type, bool *is_empty)
 {
     struct json ahead = p->json;
     struct json_slice key;
@@ -552,7 +298,7 @@ static bool find_type(const struct parser *p, struct json_slice *type, bool *is_
 
 /* Enter an object whose first key is "type" with a string, as dumpers write it, and read that.
  * Otherwise nothing is read. */
-static bool enter_typed(struct parser *p, struct json_slice *type)
+static bool enter_typed(struct dump_parser *p, struct json_slice *type)
 {
     const struct json before = p->json;
     struct json_slice key;
@@ -566,7 +312,7 @@ static bool enter_typed(struct parser *p, struct json_slice *type)
     return false;
 }
 
-static bool parse_object(struct parser *p, struct value *out)
+static bool parse_object(struct dump_parser *p, struct value *out)
 {
     const char *at = p->json.at;
     struct json_slice type;
@@ -574,11 +320,11 @@ static bool parse_object(struct parser *p, struct value *out)
 
     bool entered = enter_typed(p, &type);
     if (entered || find_type(p, &type, &is_empty)) {
-        struct fields fields = { .value = { .kind = VALUE_NONE },
-                                 .group_ranks = { .kind = VALUE_NONE } };
+        struct dump_fields fields = { .value = { .kind = VALUE_NONE },
+                                      .group_ranks = { .kind = VALUE_NONE } };
         if (!entered) json_enter_object(&p->json);
         return parse_fields(p, &fields, entered ? 1u << FIELD_TYPE : 0) &&
-               make_by_type(p, out, &fields, &type, at);
+               dump_object_make(p, out, &fields, &type, at);
     }
     if (!parse_dict(p, out)) return false;
     /* The dumper writes {} for what it cannot encode, a positional torch.dtype for one. */
@@ -588,7 +334,7 @@ static bool parse_object(struct parser *p, struct value *out)
     return true;
 }
 
-static bool parse_number(struct parser *p, struct value *out)
+static bool parse_number(struct dump_parser *p, struct value *out)
 {
     struct json_number number;
     const char *at = p->json.at;
@@ -601,7 +347,7 @@ static bool parse_number(struct parser *p, struct value *out)
     return true;
 }
 
-static bool parse_value(struct parser *p, struct value *out)
+static bool parse_value(struct dump_parser *p, struct value *out)
 {
     enum json_kind kind;
 
@@ -619,7 +365,7 @@ static bool parse_value(struct parser *p, struct value *out)
 /* ---- entries ---------------------------------------------------------------------------- */
 
 /* A list of arguments: an array; null is none; a lone object counts as a list of one. */
-static bool parse_arguments(struct parser *p, struct value *out)
+static bool parse_arguments(struct dump_parser *p, struct value *out)
 {
     enum json_kind kind;
 
@@ -629,12 +375,12 @@ static bool parse_arguments(struct parser *p, struct value *out)
     if (kind == JSON_NULL) return json_null(&p->json);
     if (kind != JSON_OBJECT) return json_fail_expected(&p->json, p->json.at, "an array");
     out->list.items = arena_allocate(p->arena, sizeof *out->list.items);
-    if (!out->list.items) return out_of_memory(p);
+    if (!out->list.items) return dump_out_of_memory(p);
     out->list.count = 1;
     return parse_object(p, &out->list.items[0]);
 }
 
-static bool parse_kwargs(struct parser *p, struct value *out)
+static bool parse_kwargs(struct dump_parser *p, struct value *out)
 {
     enum json_kind kind;
 
@@ -645,7 +391,7 @@ static bool parse_kwargs(struct parser *p, struct value *out)
 }
 
 /* Which part of a case a key of an entry fills; two spellings each for the backward. */
-static bool parse_member(struct parser *p, struct api_case *c, const struct json_slice *key,
+static bool parse_member(struct dump_parser *p, struct api_case *c, const struct json_slice *key,
                          bool backward, unsigned *seen)
 {
     const struct {
@@ -675,7 +421,7 @@ static bool parse_member(struct parser *p, struct api_case *c, const struct json
     return json_skip(&p->json);
 }
 
-static struct status entry_problem(const struct parser *p, const char *full_name,
+static struct status entry_problem(const struct dump_parser *p, const char *full_name,
                                    struct dump_span span, bool backward)
 {
     struct json_place place;
@@ -692,7 +438,7 @@ static struct status entry_problem(const struct parser *p, const char *full_name
 struct status dump_parse_entry(struct api_case *out, struct arena *arena, const char *text,
                                struct dump_span span, bool backward)
 {
-    struct parser p = { .arena = arena };
+    struct dump_parser p = { .arena = arena };
     struct json_slice key;
     unsigned seen = 0;
 

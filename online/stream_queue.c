@@ -1,3 +1,4 @@
+/* Lists through the records themselves: each is in one of either way at most. */
 #include "online/stream_queue.h"
 
 void stream_queue_open(struct stream_queue *queue, enum stream_way way)

@@ -2,8 +2,9 @@
 #ifndef PROBE_BENCH_PRIMITIVES_BINARY_H
 #define PROBE_BENCH_PRIMITIVES_BINARY_H
 
-#include "bench/primitives/binary_functions.h"
 #include "bench/tape/tape.h"
+
+struct binary_function; /* binary_functions.h */
 
 /* y = f(a, b), real. Integral inputs are converted. */
 struct node *node_binary(struct tape *tape, const struct binary_function *f, struct node *a,

@@ -8,6 +8,7 @@
  */
 #include "bench/primitives/ctc.h"
 
+#include <arb.h>
 #include <math.h>
 #include <sleef.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/composed_functions.h"
+#include "bench/primitives/unary_functions.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"

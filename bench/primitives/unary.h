@@ -2,8 +2,9 @@
 #ifndef PROBE_BENCH_PRIMITIVES_UNARY_H
 #define PROBE_BENCH_PRIMITIVES_UNARY_H
 
-#include "bench/primitives/unary_functions.h"
 #include "bench/tape/tape.h"
+
+struct unary_function; /* unary_functions.h */
 
 /* y = f(x), real. Integral inputs are converted. */
 struct node *node_unary(struct tape *tape, const struct unary_function *f, struct node *x);

@@ -141,21 +141,13 @@ ALWAYS_INLINE bool KIND(fold_column)(struct pass *pass, struct chunk *chunk,
 ALWAYS_INLINE void KIND(prefetch_ahead)(const struct pass *pass, size_t start, size_t column,
                                         size_t got_bytes)
 {
-    enum {
-        SIZE = CHUNK_SIZE(WIDE),
-        AHEAD = WIDE ? SIZE * 3 / 2 : SIZE,
-        LINE = 64,
-        SHARE = SIZE / COLUMNS
-    };
+    enum { SIZE = CHUNK_SIZE(WIDE), AHEAD = WIDE ? SIZE * 3 / 2 : SIZE, SHARE = SIZE / COLUMNS };
     size_t first = start + AHEAD + column * SHARE;
-    const char *got = (const char *)pass->got + first * got_bytes;
 
-    for (size_t byte = 0; byte < SHARE * sizeof(double); byte += LINE) {
-        __builtin_prefetch((const char *)(pass->hi + first) + byte);
-        if (HAS_LO) __builtin_prefetch((const char *)(pass->lo + first) + byte);
-        if (BOUNDS && pass->error) __builtin_prefetch((const char *)(pass->error + first) + byte);
-    }
-    for (size_t byte = 0; byte < SHARE * got_bytes; byte += LINE) __builtin_prefetch(got + byte);
+    prefetch_lines(pass->hi + first, SHARE * sizeof(double));
+    if (HAS_LO) prefetch_lines(pass->lo + first, SHARE * sizeof(double));
+    if (BOUNDS && pass->error) prefetch_lines(pass->error + first, SHARE * sizeof(double));
+    prefetch_lines(pass->got + first * got_bytes, SHARE * got_bytes);
 }
 
 ALWAYS_INLINE size_t KIND(fold_chunks)(struct pass *pass, size_t start, size_t count,

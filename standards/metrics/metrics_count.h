@@ -75,14 +75,27 @@ static void thresholds_add(struct thresholds *list, double value, double largest
     list->counter[list->n++] = counter;
 }
 
-/* Counters of one loop. No lane of 32 bits carries into the next. */
-ALWAYS_INLINE void counters_add(const struct thresholds *list, size_t from, int n,
-                                I counter[COUNTERS][AT_A_TIME])
+/* Counters of a loop over n thresholds. No lane of 32 bits carries into the next. */
+struct counters {
+    I count[MOST_COUNTERS][AT_A_TIME];
+};
+
+/* Of each threshold, as many as registers hold. */
+ALWAYS_INLINE size_t counters_of(int n) { return n <= AT_A_TIME / 2 ? MOST_COUNTERS : COUNTERS; }
+
+ALWAYS_INLINE void counters_clear(struct counters *counters, int n)
 {
-    for (int c = 0; c < COUNTERS; c++)
+    for (size_t c = 0; c < counters_of(n); c++)
+        for (int k = 0; k < n; k++) counters->count[c][k] = i_set(0);
+}
+
+ALWAYS_INLINE void counters_add(const struct thresholds *list, size_t from, int n,
+                                const struct counters *counters)
+{
+    for (size_t c = 0; c < counters_of(n); c++)
         for (int k = 0; k < n; k++) {
             I *total = list->counter[from + (size_t)k];
-            *total = i_add(*total, counter[c][k]);
+            *total = i_add(*total, counters->count[c][k]);
         }
 }
 
@@ -91,18 +104,16 @@ ALWAYS_INLINE void count_doubles(const struct thresholds *list, int n, const dou
                                  size_t count)
 {
     V limit[AT_A_TIME];
-    I counter[COUNTERS][AT_A_TIME];
-    for (int k = 0; k < n; k++) {
-        limit[k] = v_set(list->value[k]);
-        for (int c = 0; c < COUNTERS; c++) counter[c][k] = i_set(0);
-    }
-    for (size_t i = 0; i < count; i += COUNTERS * LANES_PER_VECTOR)
-        for (size_t c = 0; c < COUNTERS; c++) {
+    struct counters counters;
+    counters_clear(&counters, n);
+    for (int k = 0; k < n; k++) limit[k] = v_set(list->value[k]);
+    for (size_t i = 0; i < count; i += counters_of(n) * LANES_PER_VECTOR)
+        for (size_t c = 0; c < counters_of(n); c++) {
             V value = v_load(x + i + c * LANES_PER_VECTOR);
             for (int k = 0; k < n; k++)
-                counter[c][k] = i_count(counter[c][k], m_gt(value, limit[k]));
+                counters.count[c][k] = i_count(counters.count[c][k], m_gt(value, limit[k]));
         }
-    counters_add(list, 0, n, counter);
+    counters_add(list, 0, n, &counters);
 }
 
 /* Count the chunk's errors in ulp above each of n thresholds from `from` on. */
@@ -110,18 +121,17 @@ ALWAYS_INLINE void count_words(const struct thresholds *list, size_t from, int n
                                const uint32_t *keys, size_t count)
 {
     const I bits = w_set(MAGNITUDE);
-    I limit[AT_A_TIME], counter[COUNTERS][AT_A_TIME];
-    for (int k = 0; k < n; k++) {
-        limit[k] = w_set(key_of(list->value[from + (size_t)k]));
-        for (int c = 0; c < COUNTERS; c++) counter[c][k] = i_set(0);
-    }
-    for (size_t i = 0; i < count; i += COUNTERS * WORDS_PER_VECTOR)
-        for (size_t c = 0; c < COUNTERS; c++) {
+    I limit[AT_A_TIME];
+    struct counters counters;
+    counters_clear(&counters, n);
+    for (int k = 0; k < n; k++) limit[k] = w_set(key_of(list->value[from + (size_t)k]));
+    for (size_t i = 0; i < count; i += counters_of(n) * WORDS_PER_VECTOR)
+        for (size_t c = 0; c < counters_of(n); c++) {
             I value = i_and(i_load(keys + i + c * WORDS_PER_VECTOR), bits);
             for (int k = 0; k < n; k++)
-                counter[c][k] = w_count_above(counter[c][k], value, limit[k]);
+                counters.count[c][k] = w_count_above(counters.count[c][k], value, limit[k]);
         }
-    counters_add(list, from, n, counter);
+    counters_add(list, from, n, &counters);
 }
 
 static void count_relative_above(const struct thresholds *list, const double *x, size_t count)

@@ -28,8 +28,10 @@ enum {
      * where they do not, all rows: a sum in memory is ready for the next row after ten cycles only. */
     GROUP = VECTOR_REGISTERS < 32 ? PASS_CHUNK / PASS_LANES : 2,
     AT_A_TIME = 4, /* thresholds that one loop over a chunk counts */
-    /* A count under a mask takes two cycles, so two are under way; other counts take one. */
+    /* Of each threshold: a count under a mask takes two cycles before the next may follow. Other counts take one,
+     * but loads and comparisons of few thresholds fill no cycle, so two are under way there too. */
     COUNTERS = LANES_PER_VECTOR == 8 ? 2 : 1,
+    MOST_COUNTERS = 2,
 };
 
 /* Broadcast constants of a pass. */
@@ -125,6 +127,16 @@ static struct constants make_constants(const struct pass *pass)
 static size_t chunk_size(size_t left, size_t most)
 {
     return left < most ? left / PAIR * PAIR : most;
+}
+
+/* Ask for the lines of `bytes` bytes. A compiler that sees what their addresses have in common keeps each of them in
+ * a register of its own, and has none left for what the loops need. */
+ALWAYS_INLINE void prefetch_lines(const void *data, size_t bytes)
+{
+    enum { LINE = 64 };
+    const char *line = data;
+    __asm__("" : "+r"(line));
+    for (size_t byte = 0; byte < bytes; byte += LINE) __builtin_prefetch(line + byte);
 }
 
 static void chunk_begin(struct chunk *chunk, size_t start, size_t count)

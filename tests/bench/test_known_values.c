@@ -79,6 +79,38 @@ START_TEST(products_are_known_by_their_bits)
 }
 END_TEST
 
+/* The model of typical errors looks at some of the terms of large products, of input tensors as they are stored: as it does of those
+ * that are converted, bit for bit. */
+START_TEST(terms_are_looked_at_where_they_are)
+{
+    enum { M = 90, K = 70, ALL = M * K };
+    static float x[2][ALL];
+    for (size_t i = 0; i < ALL; i++)
+        for (int k = 0; k < 2; k++) x[k][i] = (float)(uniform() - 0.3);
+    for (int kind = 0; kind < 4; kind++) {
+        struct node *made[2];
+        for (int converted = 0; converted < 2; converted++) {
+            struct node *factor[2];
+            struct tape *tape = arena_allocate(&arena, sizeof *tape);
+            tape_open(tape, &arena, BENCH_MODEL_TYPICAL, false);
+            for (int k = 0; k < 2; k++) {
+                struct tensor *tensor = arena_allocate(&arena, sizeof *tensor);
+                bool lines_first = (kind >> k & 1) == k; /* (M, K), and not its transpose */
+                const int64_t shape[3] = { 1, lines_first ? M : K, lines_first ? K : M };
+                tensor_wrap(tensor, x[k], DT_F32, 3, shape);
+                factor[k] = node_leaf(tape, tensor, false);
+                if (converted) (void)node_values(tape, factor[k]);
+            }
+            made[converted] = node_matmul(tape, factor[0], kind & 1, factor[1], kind & 2);
+            ck_assert(!tape_failed(tape) && made[converted]->n == M * M);
+            ck_assert(!factor[0]->value == !converted && !factor[1]->value == !converted);
+        }
+        ck_assert_mem_eq(made[0]->value, made[1]->value, made[0]->n * sizeof(double));
+        ck_assert_mem_eq(made[0]->error, made[1]->error, made[0]->n * sizeof(double));
+    }
+}
+END_TEST
+
 static struct node *scattered(struct tape *tape, const int64_t *map)
 {
     static const int64_t shape[2] = { 4, SIDE };
@@ -305,6 +337,7 @@ int main(void)
     TCase *tests = tcase_create("known_values");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, products_are_known_by_their_bits);
+    tcase_add_test(tests, terms_are_looked_at_where_they_are);
     tcase_add_test(tests, scattered_sums_are_known_by_their_map);
     tcase_add_test(tests, sums_in_place_are_those_of_a_copy);
     tcase_add_test(tests, models_share_inputs_and_functions);

@@ -7,7 +7,7 @@
 
 #include "bench/arithmetic/sum_spread.h"
 #include "bench/primitives/certified_matmul.h"
-#include "bench/primitives/convolution_products.h"
+#include "bench/primitives/convolution_columns.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/known_values.h"
 #include "core/vectorize.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/arithmetic/rounding.h"
+#include "bench/arithmetic/turned_lines.h"
 #include "core/vectorize.h"
 
 /* The exponent of the last bit that is set in x, finite and not 0. */
@@ -43,6 +44,7 @@ bool sum_is_exact(const double *term, size_t n, int bits)
 }
 
 enum { LANES = 8, BLOCK = 64, PARTS = 4, WIDTH = SUM_SPREAD_LINES };
+_Static_assert((int)WIDTH == (int)TURNED_LINES, "lines are turned as many as are walked");
 
 /* Each line is a chain of additions that wait for each other, so `width` lines are walked side by side, 1 or WIDTH: term k of
  * line w is term[k * width + w]. Lanes are independent, so a line's result does not depend on its neighbours. The functions are compiled
@@ -164,19 +166,6 @@ OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, s
     take_error(worst, sums.parts, sums.walk, width);
 }
 
-/* sum S_k^2 of two lanes, which take turns. */
-OF_ANY_WIDTH void spreads_of_turns(double *restrict spread, const double *restrict term, size_t n,
-                                   size_t width)
-{
-    double walk[2][WIDTH] = { { 0 } };
-    for (size_t k = 0; k < n; k++) FOR_EACH_LINE
-        {
-            double next = walk[k & 1][w] + term[k * width + w];
-            walk[k & 1][w] = next;
-            spread[w] += next * next;
-        }
-}
-
 /* sum S_k^2 of a kernel with eight lanes, or four, each a walk of its own. Data of alternating signs are
  * kind to the other orders and not to these. Lanes j and j + 4 of eight are lane j of four; they are walked together, for their
  * sums to stay in registers. */
@@ -223,14 +212,17 @@ static inline double square_of_imitated(double error)
     return imitated * imitated;
 }
 
-OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term, size_t n,
-                           bool products, bool single, size_t width)
+/* What the formula needs of a line: the sums of S_k, S_k^2 and x^2, and of S_k^2 in lanes and turns. */
+struct walked {
+    double walk[WIDTH], first[WIDTH], second[WIDTH], squares[WIDTH], lanes[WIDTH], turns[WIDTH];
+};
+
+/* One after the other, of products also in two lanes, which take turns. */
+OF_ANY_WIDTH void walk_terms(struct walked *restrict out, const double *restrict term, size_t n,
+                             bool products, size_t width)
 {
-    /* S_k from the front are walk[k]; those from the back are S - walk[k - 1]. */
     double walk[WIDTH] = { 0 }, first[WIDTH] = { 0 }, second[WIDTH] = { 0 }, squares[WIDTH] = { 0 },
-           lanes[WIDTH], turns[WIDTH] = { 0 }, errors[WIDTH];
-    FOR_EACH_LINE parts[w] = (struct sum_spread){ 0, 0 };
-    if (n < 2 && !products) return;
+           turns[WIDTH] = { 0 }, even[WIDTH] = { 0 }, odd[WIDTH] = { 0 };
     for (size_t k = 0; k < n; k++) {
         const double *restrict x = term + k * width;
         FOR_EACH_LINE
@@ -240,22 +232,63 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
             second[w] += walk[w] * walk[w];
             squares[w] += x[w] * x[w];
         }
+        if (!products) continue;
+        FOR_EACH_LINE
+        {
+            double next = even[w] + x[w];
+            even[w] = odd[w];
+            odd[w] = next;
+            turns[w] += next * next;
+        }
     }
-    spreads_of_lanes(lanes, term, n, width);
-    if (products) spreads_of_turns(turns, term, n, width);
-    double size = (double)n;
+    FOR_EACH_LINE out->walk[w] = walk[w];
+    FOR_EACH_LINE out->first[w] = first[w];
+    FOR_EACH_LINE out->second[w] = second[w];
+    FOR_EACH_LINE out->squares[w] = squares[w];
+    FOR_EACH_LINE out->turns[w] = turns[w];
+}
+
+OF_ANY_WIDTH void formulas(double *restrict formula, const struct walked *restrict s, size_t n,
+                           bool products, size_t width)
+{
+    const double size = (double)n;
     FOR_EACH_LINE
     {
-        double before = first[w] - walk[w], before_second = second[w] - walk[w] * walk[w];
-        double reverse = size * walk[w] * walk[w] - 2 * walk[w] * before + before_second;
-        double any = sum_spread_of_any_order(size, walk[w], squares[w]);
+        /* S_k from the front are walk[k]; those from the back are S - walk[k - 1]. */
+        double walk = s->walk[w], squares = s->squares[w];
+        double before = s->first[w] - walk, before_second = s->second[w] - walk * walk;
+        double reverse = size * walk * walk - 2 * walk * before + before_second;
+        double any = sum_spread_of_any_order(size, walk, squares);
         double spread =
-            larger(larger(larger(second[w], reverse), any), larger(lanes[w], turns[w])) / 3;
-        parts[w].formula = products ? spread + squares[w] / 3 : spread;
+            larger(larger(larger(s->second[w], reverse), any), larger(s->lanes[w], s->turns[w])) /
+            3;
+        formula[w] = products ? spread + squares / 3 : spread;
     }
+}
+
+/* A function of its own: part of the one below it is no loop that compilers make vectors of. */
+VECTORIZED static void formulas_of_lines(double *formula, const struct walked *s, size_t n,
+                                         bool products)
+{
+    formulas(formula, s, n, products, WIDTH);
+}
+
+OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term, size_t n,
+                           bool products, bool single, size_t width)
+{
+    struct walked walked;
+    double formula[WIDTH], errors[WIDTH];
+    for (size_t w = 0; w < width; w++) parts[w] = (struct sum_spread){ 0, 0 };
+    if (n < 2 && !products) return;
+    walk_terms(&walked, term, n, products, width);
+    spreads_of_lanes(walked.lanes, term, n, width);
+    if (width == 1) formulas(formula, &walked, n, products, 1);
+    else formulas_of_lines(formula, &walked, n, products);
+    for (size_t w = 0; w < width; w++) parts[w].formula = formula[w];
     if (!single) return;
     imitated_errors(errors, term, n, width);
-    FOR_EACH_LINE parts[w].imitated = square_of_imitated(errors[w]);
+    FOR_EACH_LINE errors[w] = square_of_imitated(errors[w]);
+    for (size_t w = 0; w < width; w++) parts[w].imitated = errors[w];
 }
 
 VECTORIZED void sum_spread_parts_of_lines(struct sum_spread *parts, const double *term, size_t n,
@@ -356,55 +389,73 @@ void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, b
     if (inexact && single) imitate_copies_of_lines(spread, term, n);
 }
 
-/* One line with each of lines that lie side by side: a row of a matrix and columns of another. */
-OF_ANY_WIDTH void multiply_side_by_side(double *restrict term, double *restrict squares_x,
-                                        double *restrict squares_y,
-                                        const struct sum_spread_factors *factors)
+/* Products of `n` terms that lie side by side; one_x: all lines have the factors *x, `step_x` apart, as the first. Factors of y are
+ * `step_y` apart. Squares are added. */
+OF_ANY_WIDTH void multiply_terms(double *restrict term, double *restrict squares_x,
+                                 double *restrict squares_y, const double *restrict x,
+                                 size_t step_x, const double *restrict y, size_t step_y, size_t n,
+                                 bool one_x)
 {
-    const double *restrict x = factors->x[0], *restrict y = factors->y[0];
-    const size_t n = factors->n, step_x = factors->step_x, step_y = factors->step_y;
-    double of_x = 0, of_y[WIDTH] = { 0 };
+    double of_x[WIDTH], of_y[WIDTH], of_one = squares_x[0];
+    memcpy(of_x, squares_x, sizeof of_x);
+    memcpy(of_y, squares_y, sizeof of_y);
     for (size_t k = 0; k < n; k++, x += step_x, y += step_y, term += WIDTH) {
-        const double u = *x;
-        of_x += u * u;
-        LANES_LOOP for (size_t w = 0; w < WIDTH; w++) term[w] = u * y[w];
+        const double one = *x;
+        if (one_x) of_one += one * one;
+        LANES_LOOP for (size_t w = 0; w < WIDTH; w++) term[w] = (one_x ? one : x[w]) * y[w];
         LANES_LOOP for (size_t w = 0; w < WIDTH; w++) of_y[w] += y[w] * y[w];
+        if (one_x) continue;
+        LANES_LOOP for (size_t w = 0; w < WIDTH; w++) of_x[w] += x[w] * x[w];
     }
-    for (size_t w = 0; w < WIDTH; w++) squares_x[w] = of_x;
+    for (size_t w = 0; w < WIDTH; w++) squares_x[w] = one_x ? of_one : of_x[w];
     memcpy(squares_y, of_y, sizeof of_y);
 }
 
-OF_ANY_WIDTH void multiply_any(double *restrict term, double *restrict squares_x,
-                               double *restrict squares_y, const struct sum_spread_factors *factors,
-                               bool one_x)
+VECTORIZED static void multiply_one(double *term, double *squares_x, double *squares_y,
+                                    const double *x, size_t step_x, const double *y, size_t step_y,
+                                    size_t n)
 {
-    const struct sum_spread_factors f = *factors;
-    double x[WIDTH] = { 0 }, y[WIDTH] = { 0 };
-    for (size_t k = 0; k < f.n; k++, term += WIDTH) {
-        double u[WIDTH], v[WIDTH];
-        for (size_t w = 0; w < WIDTH; w++) u[w] = f.x[one_x ? 0 : w][k * f.step_x];
-        for (size_t w = 0; w < WIDTH; w++) v[w] = f.y[w][k * f.step_y];
-        LANES_LOOP for (size_t w = 0; w < WIDTH; w++)
-        {
-            term[w] = u[w] * v[w];
-            x[w] += u[w] * u[w];
-            y[w] += v[w] * v[w];
-        }
-    }
-    memcpy(squares_x, x, sizeof x);
-    memcpy(squares_y, y, sizeof y);
+    multiply_terms(term, squares_x, squares_y, x, step_x, y, step_y, n, true);
 }
 
-VECTORIZED void sum_spread_multiply(double *restrict term, double *restrict squares_x,
-                                    double *restrict squares_y,
-                                    const struct sum_spread_factors *factors)
+VECTORIZED static void multiply_each(double *term, double *squares_x, double *squares_y,
+                                     const double *x, size_t step_x, const double *y, size_t step_y,
+                                     size_t n)
 {
-    bool one_x = true, adjacent_y = true;
+    multiply_terms(term, squares_x, squares_y, x, step_x, y, step_y, n, false);
+}
+
+/* Terms k .. k + count - 1 of lines: where they lie side by side, or turned into `room`. */
+static const double *side_by_side(size_t *apart, double *room, const double *const *line,
+                                  size_t step, size_t k, size_t count, bool adjacent)
+{
+    const double *from[WIDTH];
+    *apart = adjacent ? step : WIDTH;
+    if (adjacent) return line[0] + k * step;
+    for (size_t w = 0; w < WIDTH; w++) from[w] = line[w] + k * step;
+    lines_turn(room, from, count, step);
+    return room;
+}
+
+void sum_spread_multiply(double *term, double *squares_x, double *squares_y,
+                         const struct sum_spread_factors *f)
+{
+
+    double x[BLOCK * WIDTH], y[BLOCK * WIDTH];
+    bool one_x = true, adjacent_x = true, adjacent_y = true;
     for (size_t w = 1; w < WIDTH; w++) {
-        one_x = one_x && factors->x[w] == factors->x[0];
-        adjacent_y = adjacent_y && factors->y[w] == factors->y[0] + w;
+        one_x = one_x && f->x[w] == f->x[0];
+        adjacent_x = adjacent_x && f->x[w] == f->x[0] + w;
+        adjacent_y = adjacent_y && f->y[w] == f->y[0] + w;
     }
-    if (one_x && adjacent_y) multiply_side_by_side(term, squares_x, squares_y, factors);
-    else if (one_x) multiply_any(term, squares_x, squares_y, factors, true);
-    else multiply_any(term, squares_x, squares_y, factors, false);
+    memset(squares_x, 0, WIDTH * sizeof *squares_x);
+    memset(squares_y, 0, WIDTH * sizeof *squares_y);
+    for (size_t k = 0; k < f->n; k += BLOCK) {
+        size_t count = f->n - k < BLOCK ? f->n - k : BLOCK, step_x, step_y;
+        const double *first =
+            side_by_side(&step_x, x, f->x, f->step_x, k, count, one_x || adjacent_x);
+        const double *second = side_by_side(&step_y, y, f->y, f->step_y, k, count, adjacent_y);
+        (one_x ? multiply_one : multiply_each)(term + k * WIDTH, squares_x, squares_y, first,
+                                               step_x, second, step_y, count);
+    }
 }

@@ -397,6 +397,14 @@ VECTORIZED static void round_block(double *z, size_t count)
     for (size_t i = 0; i < count; i++) z[i] = (float)z[i];
 }
 
+/* Is some element not finite? The two functions below look at few others. */
+VECTORIZED static bool any_special(const double *restrict z, size_t count)
+{
+    size_t special = 0;
+    for (size_t i = 0; i < count; i++) special += fabs(z[i]) < INFINITY ? 0 : 1;
+    return special;
+}
+
 /* A quotient is infinite where its divisor is 0, but only if the divisor is exact, up to the underflow that every bound
  * allows for: of what is divided by a 0 with a bound nothing is known. */
 static void open_quotients(const struct binary_context *c, double *z, double *bound, size_t count,
@@ -446,6 +454,8 @@ static void elements_row(void *context, size_t out, size_t count, const size_t *
         else
             (c->independent ? spread_block : bound_block)(c, bound, z, n, a.value, a.error, b.value,
                                                           b.error);
+        if (c->operation != '/' && !(c->kernel > 0)) continue;
+        if (!any_special(z, n)) continue;
         if (c->operation == '/') open_quotients(c, z, bound, n, &a, &b);
         if (c->kernel > 0) open_unknown(c, z, bound, n, &a, &b);
     }

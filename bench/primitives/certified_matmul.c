@@ -600,8 +600,8 @@ static void leave_bounds(struct tape *tape, struct certified *c)
                   (struct deferral){ marked_elements, c->marks, 1, true, c->marks->values }, true);
 }
 
-static void take_bounds(struct tape *tape, struct certified *c, const struct node *a,
-                        const struct node *b, bool known)
+static void take_bounds(struct tape *tape, struct certified *c, struct node *a, struct node *b,
+                        bool known)
 {
     if (!node_need_errors(tape, c->node)) return;
     if (!known || !c->typical) do_tiles(tape, c, !known, !c->typical);
@@ -639,7 +639,7 @@ static bool make_room(struct tape *tape, struct node *node, const struct node *a
 void matmul_certify(struct tape *tape, struct node *node, struct node *a, struct node *b,
                     struct matmul *p)
 {
-    if (!node_is_exact(a) || !node_is_exact(b) || tape_is_typical(tape))
+    if (!node_is_exact(a) || !node_is_exact(b))
         (void)node_values(tape, a), (void)node_values(tape, b);
     bool known = tape_is_model(tape) && take_known(tape, node, p);
     if (!known && !make_room(tape, node, a, b, p)) return;

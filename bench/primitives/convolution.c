@@ -252,8 +252,8 @@ static struct node *complex_convolution(struct tape *tape, enum convolution_role
 }
 
 /* The sizes of a convolution; NULL after a failure. */
-static const struct convolution *convolution_of(struct tape *tape, enum convolution_role role,
-                                                const struct convolution_geometry *geometry)
+static struct convolution *convolution_of(struct tape *tape, enum convolution_role role,
+                                          const struct convolution_geometry *geometry)
 {
     struct convolution *c = tape_allocate(tape, 1, sizeof *c);
     if (!c) return NULL;
@@ -289,13 +289,15 @@ struct node *node_convolution(struct tape *tape, enum convolution_role role, str
         tape_fail(tape, STATUS_SKIP, "the shapes of a convolution do not fit");
         return tape_failure(tape);
     }
-    const struct convolution *c = convolution_of(tape, role, geometry);
+    struct convolution *c = convolution_of(tape, role, geometry);
     if (!c) return a;
     a = node_factor(tape, a);
     b = node_factor(tape, b);
     struct node *inputs[2] = { a, b };
-    struct node *node = node_new(tape, &convolution_primitive, dtype_promote(a->dtype, b->dtype), 5,
-                                 shapes[role][2], 2, inputs, c);
+    for (int i = 0; i < 2; i++)
+        if (node_is_deferred(inputs[i])) (void)node_values(tape, inputs[i]);
+    struct node *node = node_step(tape, &convolution_primitive, dtype_promote(a->dtype, b->dtype),
+                                  5, shapes[role][2], 2, inputs, c);
     if (!tape_failed(tape)) convolution_evaluate(tape, node, c);
     model_stages(tape, node);
     return node;

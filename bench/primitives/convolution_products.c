@@ -19,10 +19,12 @@
 #include "bench/arithmetic/gemm.h"
 #include "bench/arithmetic/norms.h"
 #include "bench/arithmetic/rounding.h"
-#include "bench/arithmetic/sum_spread.h"
 #include "bench/primitives/certified_matmul.h"
+#include "bench/primitives/convolution_columns.h"
+#include "bench/primitives/convolution_model.h"
 #include "bench/primitives/deviating_product.h"
 #include "bench/tape/bounds.h"
+#include "bench/tape/known_values.h"
 
 enum {
     COLUMN_ELEMENTS = 1 << 17,  /* of X that a part has at a time */
@@ -50,6 +52,7 @@ struct products {
     struct node *out;
     const int64_t *map; /* of the pixel that a tap (row) has at a point, or -1 in the padding */
     bool certify, single, recomputes, exact_products;
+    bool known;                      /* the values are there */
     struct line_norms first, second; /* of W or Y, of Y */
     double *growth;                  /* of the input's adjoint: per image and group */
     size_t rows, columns;            /* of a part */
@@ -61,51 +64,12 @@ struct products {
 static size_t at_least(size_t x, size_t least) { return x > least ? x : least; }
 static size_t at_most(size_t x, size_t most) { return x < most ? x : most; }
 
-static size_t depth_of(const struct convolution *c) { return c->channels * c->taps; }
-
 /* ---- columns ------------------------------------------------------------------------------------ */
-
-/* Along dimension d: the pixel that output index o reads at tap index k, or -1 in the padding. */
-static int64_t pixel_along(const struct convolution_geometry *g, int d, int64_t o, int64_t k)
-{
-    int64_t i = o * g->stride[d] - g->padding[d] + k * g->dilation[d];
-    return i >= 0 && i < g->x[2 + d] ? i : -1;
-}
-
-/* Input positions read at one tap by all output points, or -1 in the padding. */
-static void map_tap(int64_t *pixel, const struct convolution_geometry *g, int64_t tap)
-{
-    const int64_t *x = g->x + 2, *y = g->y + 2, *w = g->w + 2;
-    const int64_t k[3] = { tap / w[2] / w[1], tap / w[2] % w[1], tap % w[2] };
-    for (int64_t a = 0; a < y[0]; a++)
-        for (int64_t b = 0; b < y[1]; b++) {
-            int64_t i = pixel_along(g, 0, a, k[0]), j = pixel_along(g, 1, b, k[1]);
-            int64_t row = i < 0 || j < 0 ? -1 : (i * x[1] + j) * x[2];
-            for (int64_t c = 0; c < y[2]; c++) {
-                int64_t column = pixel_along(g, 2, c, k[2]);
-                *pixel++ = row < 0 || column < 0 ? -1 : row + column;
-            }
-        }
-}
-
-static int64_t *pixel_map(struct tape *tape, const struct convolution *c)
-{
-    int64_t *map = tape_allocate(tape, c->taps * c->points, sizeof *map);
-    for (size_t tap = 0; map && tap < c->taps; tap++)
-        map_tap(map + tap * c->points, &c->g, (int64_t)tap);
-    return map;
-}
 
 /* Some rows and points of X, of one image and group. */
 struct piece {
     size_t row, rows, point, points;
 };
-
-/* Of an input tensor of floats, which is read where it is: as doubles it would be twice as large, all of it. */
-static bool is_read_in_place(const struct node *x)
-{
-    return x->source && !x->value && !x->integer && !x->deferral && x->dtype == DT_F32;
-}
 
 #define DEFINE_UNFOLD(NAME, REAL)                                               \
     static void NAME(double *columns, const REAL *x, const struct products *p,  \
@@ -126,7 +90,7 @@ DEFINE_UNFOLD(unfold_floats, float)
 /* The piece of x, an image and group of it that begins at element `start`. */
 static void unfold(double *columns, size_t start, const struct products *p, const struct piece *s)
 {
-    if (is_read_in_place(p->x))
+    if (convolution_reads_floats(p->x))
         unfold_floats(columns, (const float *)p->x->source->data + start, p, s);
     else unfold_doubles(columns, p->x->value + start, p, s);
 }
@@ -183,23 +147,6 @@ static size_t step_of(size_t step, size_t length) { return step == length ? 0 : 
 
 /* ---- bounds -------------------------------------------------------------------------------------- */
 
-/* gamma |a_i| |b_j| + |Ea_i| |b_j| + (|a_i| + |Ea_i|) |Eb_j|: one product's bound from the norms of its lines. */
-struct norm_bound {
-    double gamma, tiny;
-};
-
-static struct norm_bound norm_bound_of(const struct tape *tape, double growth, size_t k)
-{
-    double gamma = gamma_of((double)(k + 2)) * (1 + 0x1p-20);
-    if (tape_is_model(tape)) gamma = growth * tape->unit;
-    return (struct norm_bound){ gamma, (double)k * tape->tiny };
-}
-
-static inline double bound_of(const struct norm_bound *n, double a, double ea, double b, double eb)
-{
-    return (n->gamma * a * b + ea * b + (a + ea) * eb + n->tiny) * (1 + 0x1p-40);
-}
-
 /* Added to the bounds of some rows and columns, rows `step` apart. */
 static void add_norm_bounds(double *bound, size_t step, const struct norm_bound *n, size_t rows,
                             size_t columns, const struct line_norms *a, const struct line_norms *b)
@@ -209,53 +156,43 @@ static void add_norm_bounds(double *bound, size_t step, const struct norm_bound 
             bound[i * step + j] += bound_of(n, a->norm[i], a->error[i], b->norm[j], b->error[j]);
 }
 
-/* Products of two matrices' lines: factor k of line i of the first is first[i * row + k * step]. */
-struct terms {
+/* Two matrices with all their lines: factor k of line i of the first is first[i * row_first + k * step]. */
+struct matrices {
     const double *first, *second;
-    size_t m, n, k, row_first, step_first, row_second, step_second;
+    size_t row_first, row_second;
 };
 
-/* Add the lines of product `at` as line w; lines that are not there are walked, too. */
-static void add_lines(struct sum_spread_factors *factors, size_t w, const struct terms *t,
-                      size_t at)
+static void lines_of_matrices(const double **first, const double **second, const void *context,
+                              size_t matrix, size_t i, size_t j, double *room)
 {
-    for (size_t v = w; v < SUM_SPREAD_LINES; v++) {
-        factors->x[v] = t->first + at / t->n * t->row_first;
-        factors->y[v] = t->second + at % t->n * t->row_second;
-    }
+    const struct matrices *m = context;
+    (void)matrix, (void)room;
+    *first = m->first + i * m->row_first;
+    *second = m->second + j * m->row_second;
 }
 
 static size_t terms_room(const struct products *p, size_t k)
 {
-    return tape_is_typical(p->tape) ? SUM_SPREAD_LINES * k : 0;
+    return tape_is_typical(p->tape) ? convolution_growth_room(k) : 0;
 }
 
-/* In a model: how much of unit |a_i| |b_j| the roundings of the products (i, j) make; in the mean the worst of
- * those that are looked at. `term` is room for SUM_SPREAD_LINES times k. */
-static double growth_of(const struct products *p, const struct terms *t, double *term)
+/* In a model: how much of unit |a_i| |b_j| the roundings of the products of m by n lines of k terms make. */
+static double growth_of(const struct products *p, const struct matrices *matrices, size_t m,
+                        size_t n, size_t k, size_t step_first, size_t step_second, double *room)
 {
-    enum { TERMS_LOOKED_AT = 1 << 17, LEAST_LOOKED_AT = 16 };
-    double worst = 0, x[SUM_SPREAD_LINES], y[SUM_SPREAD_LINES], spread[SUM_SPREAD_LINES];
-    struct sum_spread_factors factors = { .n = t->k,
-                                          .step_x = t->step_first,
-                                          .step_y = t->step_second };
-    size_t w = 0;
-    if (!tape_is_typical(p->tape)) return dot_growth(p->tape, t->k);
-    if (t->k == 0) return 0;
-    size_t count = TERMS_LOOKED_AT / t->k / (p->c->images * p->c->groups) + LEAST_LOOKED_AT;
-    size_t stride = t->m * t->n / count + 1;
-    for (size_t at = 0; at < t->m * t->n; at += stride) {
-        add_lines(&factors, w, t, at);
-        if (++w < SUM_SPREAD_LINES && at + stride < t->m * t->n) continue;
-        sum_spread_multiply(term, x, y, &factors);
-        sum_spread_of_lines(spread, term, t->k, false, true, !p->tape->wide);
-        for (size_t j = 0; j < w; j++) {
-            double norms = x[j] * y[j];
-            if (norms > 0 && isfinite(spread[j])) worst = fmax(worst, spread[j] / norms);
-        }
-        w = 0;
-    }
-    return sqrt(worst);
+    const struct sampled_products products = { .lines = lines_of_matrices,
+                                               .context = matrices,
+                                               .m = m,
+                                               .n = n,
+                                               .k = k,
+                                               .step_first = step_first,
+                                               .step_second = step_second,
+                                               .matrices = p->c->images * p->c->groups,
+                                               .single = !p->tape->wide };
+    double growth;
+    if (!tape_is_typical(p->tape)) return dot_growth(p->tape, k);
+    convolution_growths(&growth, &products, 0, 1, room);
+    return growth;
 }
 
 /* ---- norms --------------------------------------------------------------------------------------- */
@@ -396,9 +333,13 @@ static void convolve(const struct products *p, const struct block *b, double *sc
     double *error = p->out->error + at;
     struct line_norms lines = norms_from(&p->first, b->group * c->filters + b->row);
     struct line_norms patches = column_norms(p, columns, xs, &piece, true, room);
-    const struct terms terms = { w, columns, b->rows, b->columns, depth, depth, 1, 1, b->columns };
-    const struct norm_bound bound = norm_bound_of(
-        p->tape, growth_of(p, &terms, room + columns_room(p, depth, b->columns)), depth);
+    if (c->second_norms && !b->row)
+        memcpy(c->second_norms + (b->image * c->groups + b->group) * c->points + b->column,
+               patches.norm, b->columns * sizeof *patches.norm);
+    const struct matrices lines_of = { w, columns, depth, 1 };
+    double growth = growth_of(p, &lines_of, b->rows, b->columns, depth, 1, b->columns,
+                              room + columns_room(p, depth, b->columns));
+    const struct norm_bound bound = norm_bound_of(p->tape, growth, depth);
     clear_rows(error, c->points, b->rows, b->columns);
     add_norm_bounds(error, c->points, &bound, b->rows, b->columns, &lines, &patches);
     if (p->recomputes) {
@@ -483,7 +424,7 @@ static void fold_rows(const struct products *p, const struct block *b, size_t ro
     for (size_t r = row; r < row + rows; r++, columns += c->points) {
         const int64_t *map = p->map + r % c->taps * c->points;
         size_t channel = r / c->taps * c->pixels;
-        fold(p->out->value + start + channel, columns, map, c->points, p->single);
+        if (!p->known) fold(p->out->value + start + channel, columns, map, c->points, p->single);
         if (!p->certify) continue;
         f.a = p->first.norm[b->group * depth + r];
         f.ea = p->first.error[b->group * depth + r];
@@ -498,12 +439,13 @@ static void input_adjoint(const struct products *p, const struct block *b, doubl
     size_t n = b->rows / c->taps * c->pixels, step = rows_at_once(p),
            at = x_start(c, b->image, b->group) + b->row / c->taps * c->pixels;
     double *magnitude = scratch + step * c->points, *value = p->out->value + at;
-    memset(value, 0, n * sizeof *value);
+    if (!p->known) memset(value, 0, n * sizeof *value);
     memset(magnitude, 0, n * sizeof *magnitude);
     if (p->certify) memset(p->out->error + at, 0, n * sizeof(double));
     for (size_t row = b->row; row < b->row + b->rows; row += step)
         fold_rows(p, b, row, at_most(step, b->row + b->rows - row), scratch);
     if (p->certify) finish_folded(p, p->out->error + at, value, magnitude, n);
+    if (c->magnitudes) memcpy(c->magnitudes + at, magnitude, n * sizeof *magnitude);
 }
 
 static struct status growth_part(void *context, size_t number, void *scratch)
@@ -511,16 +453,10 @@ static struct status growth_part(void *context, size_t number, void *scratch)
     const struct products *p = context;
     const struct convolution *c = p->c;
     size_t depth = depth_of(c);
-    const struct terms terms = { p->w->value + w_start(c, number % c->groups),
-                                 p->y->value + number * c->filters * c->points,
-                                 depth,
-                                 c->points,
-                                 c->filters,
-                                 1,
-                                 depth,
-                                 1,
-                                 c->points };
-    p->growth[number] = growth_of(p, &terms, scratch);
+    const struct matrices columns = { p->w->value + w_start(c, number % c->groups),
+                                      p->y->value + number * c->filters * c->points, 1, 1 };
+    p->growth[number] =
+        growth_of(p, &columns, depth, c->points, c->filters, depth, c->points, scratch);
     return status_ok();
 }
 
@@ -569,11 +505,15 @@ static void add_weights(const struct products *p, const struct block *b, size_t 
     if (!within) add_image(p, p->out->value + at, p->out->error + at, product, b);
     struct line_norms lines = norms_from(&p->first, (image * c->groups + b->group) * c->filters);
     struct line_norms patches = column_norms(p, columns, xs, &piece, false, room);
-    const struct terms terms = { p->y->value + ys, columns, b->rows,   b->columns, c->points,
-                                 c->points,        1,       c->points, 1 };
+    if (c->second_norms)
+        memcpy(c->second_norms + (image * c->groups + b->group) * depth + b->column, patches.norm,
+               b->columns * sizeof *patches.norm);
+    const struct matrices rows = { p->y->value + ys, columns, c->points, c->points };
     /* Partial sums of one sign grow over the images, too. */
     double growing = tape_is_typical(p->tape) ? sqrt((double)c->images) : (double)c->images;
-    double growth = growth_of(p, &terms, room + columns_room(p, b->columns, c->points)) * growing;
+    double growth = growth_of(p, &rows, b->rows, b->columns, c->points, 1, 1,
+                              room + columns_room(p, b->columns, c->points)) *
+                    growing;
     const struct norm_bound bound = norm_bound_of(p->tape, growth, c->points);
     add_norm_bounds(p->out->error + at, depth, &bound, b->rows, b->columns, &lines, &patches);
 }
@@ -745,22 +685,64 @@ static bool is_empty(const struct convolution *c)
            !c->pixels;
 }
 
-void convolution_evaluate(struct tape *tape, struct node *node, const struct convolution *c)
+/* Room for what the bounds of other evaluations follow from. */
+static void keep_norms(struct tape *tape, struct convolution *c)
 {
-    bool has_x = c->role != CONVOLVE_INPUT_ADJOINT;
-    if (!has_x || !is_read_in_place(node->inputs[0])) (void)node_values(tape, node->inputs[0]);
+    size_t matrices = c->images * c->groups, depth = depth_of(c);
+    const size_t first[] = { c->groups * c->filters, c->groups * depth, matrices * c->filters },
+                 second[] = { matrices * c->points, matrices * c->points, matrices * depth };
+    bool folds = c->role == CONVOLVE_INPUT_ADJOINT && tape_is_model(tape);
+    c->first_norms = tape_allocate(tape, first[c->role], sizeof *c->first_norms);
+    c->second_norms = tape_allocate(tape, second[c->role], sizeof *c->second_norms);
+    c->magnitudes =
+        folds ? tape_allocate(tape, matrices * c->channels * c->pixels, sizeof *c->magnitudes)
+              : NULL;
+}
+
+/* What take_norms has found. */
+static void store_norms(const struct products *p)
+{
+    const struct convolution *c = p->c;
+    size_t matrices = c->images * c->groups, depth = depth_of(c);
+    size_t first = c->role == CONVOLVE                 ? c->groups * c->filters
+                   : c->role == CONVOLVE_INPUT_ADJOINT ? c->groups * depth
+                                                       : matrices * c->filters;
+    if (!c->first_norms) return;
+    memcpy(c->first_norms, p->first.norm, first * sizeof *c->first_norms);
+    if (c->role == CONVOLVE_INPUT_ADJOINT)
+        memcpy(c->second_norms, p->second.norm, matrices * c->points * sizeof *c->second_norms);
+}
+
+static void make_products(struct tape *tape, struct node *node, const struct convolution *c,
+                          bool known)
+{
+    struct arena_mark before = arena_mark(tape->arena);
+    struct products p = products_of(tape, node, c);
+    p.known = known;
+    p.map = convolution_pixel_map(tape, c);
+    if (p.certify) take_norms(&p);
+    if (!tape_failed(tape)) store_norms(&p);
+    if (!tape_failed(tape)) do_parts(&p);
+    arena_rewind(tape->arena, before);
+}
+
+void convolution_evaluate(struct tape *tape, struct node *node, struct convolution *c)
+{
+    const struct node *a = node->inputs[0], *b = node->inputs[1];
+    bool has_x = c->role != CONVOLVE_INPUT_ADJOINT, reference = tape_is_reference(tape);
+    if (convolution_take_known(tape, node, c)) return;
+    if (!has_x || !convolution_reads_floats(a)) (void)node_values(tape, node->inputs[0]);
     (void)node_values(tape, node->inputs[1]);
-    if (tape_is_reference(tape)) (void)node_need_errors(tape, node);
+    bool known = node->value;
+    if (!known) node->value = tape_allocate(tape, node->n, sizeof *node->value);
+    if (reference) (void)node_need_errors(tape, node);
     if (tape_failed(tape)) return;
     if (is_empty(c)) { /* sums without terms */
         memset(node->value, 0, node->n * sizeof *node->value);
         if (node->error) memset(node->error, 0, node->n * sizeof *node->error);
         return;
     }
-    struct arena_mark before = arena_mark(tape->arena);
-    struct products p = products_of(tape, node, c);
-    p.map = pixel_map(tape, c);
-    if (p.certify) take_norms(&p);
-    if (!tape_failed(tape)) do_parts(&p);
-    arena_rewind(tape->arena, before);
+    if (reference && node_is_exact(a) && node_is_exact(b)) keep_norms(tape, c);
+    if (!tape_failed(tape)) make_products(tape, node, c, known);
+    if (reference) known_values_enter(tape, node);
 }

@@ -5,7 +5,7 @@
 #include "bench/primitives/convolution_sizes.h"
 #include "bench/tape/tape.h"
 
-/* Make the values and bounds of `node`, whose inputs are those of its role. Failure is the tape's. */
-void convolution_evaluate(struct tape *tape, struct node *node, const struct convolution *c);
+/* Make the values and bounds of `node`, a step without elements, whose inputs are those of its role. Failure is the tape's. */
+void convolution_evaluate(struct tape *tape, struct node *node, struct convolution *c);
 
 #endif

@@ -22,7 +22,12 @@ struct convolution {
     size_t taps;              /* kernel positions */
     size_t points;            /* output positions of one image */
     size_t pixels;            /* input positions of one image and channel */
+    /* Once they are known, of exact operands: norms of the lines of W, of the adjoint of W those of Y, and of the other factor, for
+     * each image and group; and of an adjoint of the input the sums of the magnitudes that are folded. Or NULL. */
+    double *first_norms, *second_norms, *magnitudes;
 };
+
+static inline size_t depth_of(const struct convolution *c) { return c->channels * c->taps; }
 
 /* The three arrays of one image and group inside their tensors. */
 static inline size_t x_start(const struct convolution *c, size_t image, size_t group)

@@ -6,6 +6,7 @@
 
 #include "bench/arithmetic/rounding.h"
 #include "bench/arithmetic/sum_spread.h"
+#include "bench/arithmetic/turned_lines.h"
 #include "bench/tape/bounds.h"
 #include "core/vectorize.h"
 
@@ -77,23 +78,82 @@ struct sums {
     double sum[WIDTH], low[WIDTH], magnitude[WIDTH], plain[WIDTH], carried[WIDTH];
 };
 
-/* The terms of `width` lines side by side, and their sums. `adjacent`: the lines lie side by side in memory, too. */
-static inline __attribute__((always_inline)) void add_up(struct sums *restrict s,
-                                                         double *restrict term,
-                                                         const struct layout *l,
-                                                         const size_t *start, bool typical,
-                                                         bool adjacent, size_t width)
+/* Add terms side by side, and their errors, where `error` is NULL those of the uniform form of `x`. */
+static inline __attribute__((always_inline)) void add_terms(struct sums *restrict s,
+                                                            const double *restrict term,
+                                                            const double *restrict error,
+                                                            const struct node *x, size_t count,
+                                                            bool typical, size_t width)
+{
+    const double *restrict stored = readable(error, term);
+    const double relative = x->relative, absolute = x->absolute;
+    struct sums sums = *s;
+    for (size_t k = 0; k < count; k++, term += width, stored += width) {
+        LANES_LOOP for (size_t w = 0; w < width; w++)
+        {
+            double size = fabs(term[w]);
+            double e = error ? stored[w] : relative * size + absolute;
+            e = size < INFINITY ? e : 0;
+            sums.low[w] += two_sum(&sums.sum[w], term[w]);
+            sums.magnitude[w] += size;
+            sums.plain[w] += term[w];
+            sums.carried[w] += typical ? e * e : e;
+        }
+    }
+    *s = sums;
+}
+
+VECTORIZED static void add_side_by_side(struct sums *s, const double *term, const double *error,
+                                        const struct node *x, size_t count, bool typical)
+{
+    add_terms(s, term, error, x, count, typical, WIDTH);
+}
+
+/* Numbers first .. first + count - 1 of `width` lines of `array`, side by side. */
+static void read_lines(double *out, const double *array, const struct layout *l,
+                       const size_t *start, size_t first, size_t count, size_t width)
+{
+    const double *from[WIDTH];
+    for (size_t w = 0; w < width; w++) from[w] = array + start[w];
+    for (size_t k = 0; l->offset && k < count; k++)
+        for (size_t w = 0; w < width; w++) out[k * width + w] = from[w][l->offset[first + k]];
+    if (l->offset) return;
+    for (size_t w = 0; w < width; w++) from[w] += first * l->step;
+    if (width == WIDTH) lines_turn(out, from, count, l->step);
+    else
+        for (size_t k = 0; k < count; k++) out[k] = from[0][k * l->step];
+}
+
+/* The terms of `width` lines side by side, and their sums. */
+static void add_up(struct sums *s, double *term, const struct layout *l, const size_t *start,
+                   bool typical, size_t width)
+{
+    enum { BLOCK = 64 };
+    double errors[BLOCK * WIDTH];
+    const double *error = l->x->error ? errors : NULL;
+    *s = (struct sums){ 0 };
+    for (size_t k = 0, count; k < l->extent; k += count, term += count * width) {
+        count = l->extent - k < BLOCK ? l->extent - k : BLOCK;
+        read_lines(term, l->x->value, l, start, k, count, width);
+        if (error) read_lines(errors, l->x->error, l, start, k, count, width);
+        if (width == WIDTH) add_side_by_side(s, term, error, l->x, count, typical);
+        else add_terms(s, term, error, l->x, count, typical, 1);
+    }
+}
+
+/* The same of lines that lie side by side in memory, too, where they are read. */
+VECTORIZED static void add_up_adjacent(struct sums *restrict s, double *restrict term,
+                                       const struct layout *l, size_t start, bool typical)
 {
     const double *value = l->x->value, *error = l->x->error, *stored = readable(error, value);
     const double relative = l->x->relative, absolute = l->x->absolute;
     struct sums sums = { 0 };
-    for (size_t k = 0; k < l->extent; k++, term += width) {
-        size_t offset = l->offset ? l->offset[k] : k * l->step;
-        LANES_LOOP for (size_t w = 0; w < width; w++)
+    for (size_t k = 0; k < l->extent; k++, term += WIDTH) {
+        size_t at = start + (l->offset ? l->offset[k] : k * l->step);
+        LANES_LOOP for (size_t w = 0; w < WIDTH; w++)
         {
-            size_t at = (adjacent ? start[0] + w : start[w]) + offset;
-            double x = value[at], size = fabs(x);
-            double e = error ? stored[at] : relative * size + absolute;
+            double x = value[at + w], size = fabs(x);
+            double e = error ? stored[at + w] : relative * size + absolute;
             e = size < INFINITY ? e : 0;
             term[w] = x;
             sums.low[w] += two_sum(&sums.sum[w], x);
@@ -103,18 +163,6 @@ static inline __attribute__((always_inline)) void add_up(struct sums *restrict s
         }
     }
     *s = sums;
-}
-
-VECTORIZED static void add_up_lines(struct sums *s, double *term, const struct layout *l,
-                                    const size_t *start, bool typical)
-{
-    add_up(s, term, l, start, typical, false, WIDTH);
-}
-
-VECTORIZED static void add_up_adjacent(struct sums *s, double *term, const struct layout *l,
-                                       const size_t *start, bool typical)
-{
-    add_up(s, term, l, start, typical, true, WIDTH);
 }
 
 static bool are_adjacent(const size_t *start)
@@ -154,8 +202,8 @@ static void model_lines(const struct tape *tape, double *out, double *bound, dou
     bool typical = tape_is_typical(tape), need[WIDTH], inexact[WIDTH];
     double own[WIDTH], spread[WIDTH], growth = tape_sum_growth(tape, l->extent);
 
-    if (width == 1) add_up(&s, term, l, start, typical, false, 1);
-    else (are_adjacent(start) ? add_up_adjacent : add_up_lines)(&s, term, l, start, typical);
+    if (width == WIDTH && are_adjacent(start)) add_up_adjacent(&s, term, l, start[0], typical);
+    else add_up(&s, term, l, start, typical, width);
     for (size_t w = 0; w < count; w++) {
         out[w] = isfinite(s.sum[w] + s.low[w]) ? s.sum[w] + s.low[w] : s.plain[w];
         own[w] = growth * s.magnitude[w];

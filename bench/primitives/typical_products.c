@@ -25,23 +25,57 @@ static inline double estimated_spread(double k, double value, double norms)
     return (sum_spread_of_any_order(k, value, squares) + squares) / 3;
 }
 
+/* Lines of an operand, terms `step` apart. Those of an input tensor of floats that is not converted as a whole are converted one
+ * by one, into `room` for SUM_SPREAD_LINES of them. */
+struct look_lines {
+    const struct node *node;
+    size_t step;
+    double *room;
+};
+
 /* Products that are looked at together: where they are, their lines, and the norms of these. */
 struct look {
     size_t at[SUM_SPREAD_LINES], count;
+    struct look_lines a, b;
     struct sum_spread_factors factors;
     double norms[SUM_SPREAD_LINES];
     double *term;                  /* k times SUM_SPREAD_LINES */
     double repeated, with_formula; /* the sum of imitated over formula, and of how many */
 };
 
-static void add_look(struct look *look, size_t at, const struct node *a, const struct node *b,
-                     const struct matmul *p)
+/* Of a few lines to be looked at. */
+static bool is_read_by_lines(const struct node *node)
+{
+    return !node->value && node->source && node->dtype == DT_F32;
+}
+
+static struct look_lines lines_open(struct tape *tape, const struct node *node, size_t k,
+                                    size_t step)
+{
+    double *room = node->value ? NULL : tape_allocate(tape, k * SUM_SPREAD_LINES, sizeof *room);
+    return (struct look_lines){ node, step, room };
+}
+
+/* The line from element `start` on, as line w. */
+static const double *line_at(const struct look_lines *lines, size_t start, size_t w, size_t k)
+{
+    if (!lines->room) return lines->node->value + start;
+    const float *x = (const float *)lines->node->source->data + start;
+    double *line = lines->room + w * k;
+    for (size_t l = 0; l < k; l++) line[l] = x[l * lines->step];
+    return line;
+}
+
+static void add_look(struct look *look, size_t at, const struct matmul *p)
 {
     struct sum_spread_factors *f = &look->factors;
     size_t w = look->count++, row = at / p->n;
+    bool same_row = w && look->at[w - 1] / p->n == row;
     look->at[w] = at;
-    f->x[w] = a->value + a_element(p, a, row / p->m, row % p->m, 0);
-    f->y[w] = b->value + b_element(p, b, row / p->m, 0, at % p->n);
+    f->x[w] = same_row ? f->x[w - 1]
+                       : line_at(&look->a, a_element(p, look->a.node, row / p->m, row % p->m, 0), w,
+                                 p->k);
+    f->y[w] = line_at(&look->b, b_element(p, look->b.node, row / p->m, 0, at % p->n), w, p->k);
 }
 
 static void take_terms(struct look *look)
@@ -98,25 +132,32 @@ static void look_at_terms(struct typical_products *typical, struct look *look,
 }
 
 void typical_products_look(struct typical_products *typical, struct tape *tape,
-                           const struct node *node, const struct node *a, const struct node *b,
+                           const struct node *node, struct node *a, struct node *b,
                            const struct matmul *p)
 {
     size_t stride = (node->n - 1) / looks(p->k) + 1;
+    bool few = stride > 1;
+    typical->own = few ? NULL : tape_allocate(tape, node->n, sizeof *typical->own);
+    if (!few || !is_read_by_lines(a)) (void)node_values(tape, a);
+    if (!few || !is_read_by_lines(b)) (void)node_values(tape, b);
+    struct arena_mark before = arena_mark(tape->arena);
     struct look look = {
         .term = tape_allocate(tape, p->k * SUM_SPREAD_LINES, sizeof(double)),
-        .factors = { .n = p->k,
-                     .step_x = p->transpose_a ? p->m : 1,
-                     .step_y = p->transpose_b ? 1 : p->n },
+        .a = lines_open(tape, a, p->k, p->transpose_a ? p->m : 1),
+        .b = lines_open(tape, b, p->k, p->transpose_b ? 1 : p->n),
     };
-    typical->own = stride == 1 ? tape_allocate(tape, node->n, sizeof *typical->own) : NULL;
+    look.factors = (struct sum_spread_factors){ .n = p->k,
+                                                .step_x = look.a.room ? 1 : look.a.step,
+                                                .step_y = look.b.room ? 1 : look.b.step };
     typical->quotient = 0;
     typical->terms = (double)p->k;
     for (size_t at = 0; at < node->n && !tape_failed(tape); at += stride) {
-        add_look(&look, at, a, b, p);
+        add_look(&look, at, p);
         if (look.count < SUM_SPREAD_LINES && at + stride < node->n) continue;
         take_terms(&look);
         look_at_terms(typical, &look, node, p->k, !tape->wide);
     }
+    arena_rewind(tape->arena, before);
     typical->repeated = look.with_formula > 0 ? larger(look.repeated / look.with_formula, 1) : 1;
 }
 

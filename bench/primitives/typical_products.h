@@ -14,7 +14,7 @@ struct typical_products {
 
 /* Look at a sample of the elements of `node`, the product of a and b, whose values are there. */
 void typical_products_look(struct typical_products *typical, struct tape *tape,
-                           const struct node *node, const struct node *a, const struct node *b,
+                           const struct node *node, struct node *a, struct node *b,
                            const struct matmul *p);
 
 /* The errors of n elements of a row from element `at` on.

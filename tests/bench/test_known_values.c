@@ -6,6 +6,7 @@
 
 #include "bench/arithmetic/vector_math.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/convolution.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
@@ -75,6 +76,38 @@ START_TEST(products_are_known_by_their_bits)
     for (size_t k = 0; k < SIDE; k++) wanted += (double)first[k] * second[SIDE + k];
     ck_assert_double_eq_tol(transposed->value[1], wanted, 1e-15);
     ck_assert(!tape_failed(&reference) && !tape_failed(&model) && !tape_failed(&fresh));
+}
+END_TEST
+
+/* The model of typical errors looks at some of the terms of large products, of input tensors as they are stored: as it does of those
+ * that are converted, bit for bit. */
+START_TEST(terms_are_looked_at_where_they_are)
+{
+    enum { M = 90, K = 70, ALL = M * K };
+    static float x[2][ALL];
+    for (size_t i = 0; i < ALL; i++)
+        for (int k = 0; k < 2; k++) x[k][i] = (float)(uniform() - 0.3);
+    for (int kind = 0; kind < 4; kind++) {
+        struct node *made[2];
+        for (int converted = 0; converted < 2; converted++) {
+            struct node *factor[2];
+            struct tape *tape = arena_allocate(&arena, sizeof *tape);
+            tape_open(tape, &arena, BENCH_MODEL_TYPICAL, false);
+            for (int k = 0; k < 2; k++) {
+                struct tensor *tensor = arena_allocate(&arena, sizeof *tensor);
+                bool lines_first = (kind >> k & 1) == k; /* (M, K), and not its transpose */
+                const int64_t shape[3] = { 1, lines_first ? M : K, lines_first ? K : M };
+                tensor_wrap(tensor, x[k], DT_F32, 3, shape);
+                factor[k] = node_leaf(tape, tensor, false);
+                if (converted) (void)node_values(tape, factor[k]);
+            }
+            made[converted] = node_matmul(tape, factor[0], kind & 1, factor[1], kind & 2);
+            ck_assert(!tape_failed(tape) && made[converted]->n == M * M);
+            ck_assert(!factor[0]->value == !converted && !factor[1]->value == !converted);
+        }
+        ck_assert_mem_eq(made[0]->value, made[1]->value, made[0]->n * sizeof(double));
+        ck_assert_mem_eq(made[0]->error, made[1]->error, made[0]->n * sizeof(double));
+    }
 }
 END_TEST
 
@@ -189,6 +222,69 @@ START_TEST(models_share_large_steps)
 }
 END_TEST
 
+enum { IMAGES = 3, CHANNELS = 4, FILTERS = 6, HIGH = 7, WIDE = 9, MOST = 4096 };
+
+static struct node *convolution(struct tape *tape, enum convolution_role role,
+                                const struct convolution_geometry *g, float (*data)[MOST])
+{
+    const int64_t *const shape[3] = { g->x, g->w, g->y };
+    static const int operands[3][2] = { { 0, 1 }, { 2, 1 }, { 0, 2 } };
+    struct node *node[2];
+    for (int k = 0; k < 2; k++) {
+        struct tensor *tensor = arena_allocate(&arena, sizeof *tensor);
+        tensor_wrap(tensor, data[operands[role][k]], DT_F32, 5, shape[operands[role][k]]);
+        node[k] = node_leaf(tape, tensor, false);
+    }
+    return node_convolution(tape, role, node[0], node[1], g);
+}
+
+/* A model of a convolution takes the values of the reference, and bounds it as one without the reference does, bit for bit. */
+START_TEST(models_bound_convolutions_from_norms)
+{
+    static float data[3][MOST];
+    static const struct {
+        int64_t stride, padding, dilation, groups, taps;
+    } kinds[] = { { 1, 1, 1, 1, 3 }, { 2, 1, 1, 2, 3 }, { 1, 0, 2, 1, 2 }, { 3, 2, 1, 2, 1 } };
+    for (size_t i = 0; i < MOST; i++)
+        for (int k = 0; k < 3; k++) data[k][i] = (float)(uniform() - 0.5);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        int64_t reach = kinds[k].dilation * (kinds[k].taps - 1);
+        int64_t high = (HIGH + 2 * kinds[k].padding - reach - 1) / kinds[k].stride + 1,
+                wide = (WIDE + 2 * kinds[k].padding - reach - 1) / kinds[k].stride + 1;
+        const struct convolution_geometry g = {
+            .stride = { 1, kinds[k].stride, kinds[k].stride },
+            .padding = { 0, kinds[k].padding, kinds[k].padding },
+            .dilation = { 1, kinds[k].dilation, kinds[k].dilation },
+            .groups = kinds[k].groups,
+            .x = { IMAGES, CHANNELS, 1, HIGH, WIDE },
+            .w = { FILTERS, CHANNELS / kinds[k].groups, 1, kinds[k].taps, kinds[k].taps },
+            .y = { IMAGES, FILTERS, 1, high, wide },
+        };
+        for (int r = CONVOLVE; r <= CONVOLVE_WEIGHT_ADJOINT; r++) {
+            enum convolution_role role = (enum convolution_role)r;
+            struct tape exact, twin[2], alone[2];
+            tape_open(&exact, &arena, BENCH_REFERENCE, false);
+            const struct node *known = convolution(&exact, role, &g, data);
+            for (int i = 0; i < 2; i++) {
+                enum bench_arithmetic kind = i ? BENCH_MODEL_TYPICAL : BENCH_MODEL_WORST;
+                tape_open(&twin[i], &arena, kind, false);
+                tape_open(&alone[i], &arena, kind, false);
+                twin[i].twin = i ? &twin[0] : &exact;
+                const struct node *found = convolution(&twin[i], role, &g, data),
+                                  *made = convolution(&alone[i], role, &g, data);
+                ck_assert(!tape_failed(&twin[i]) && !tape_failed(&alone[i]));
+                ck_assert_ptr_eq(found->value, known->value);
+                ck_assert(made->value != known->value);
+                ck_assert_mem_eq(found->error, made->error, made->n * sizeof(double));
+                double widest = 0;
+                for (size_t e = 0; e < made->n; e++) widest = fmax(widest, made->error[e]);
+                ck_assert(widest > 0);
+            }
+        }
+    }
+}
+END_TEST
+
 /* Lines of a softmax are modelled side by side; each as it is alone, bit for bit, along rows and columns, where a line has
  * an infinity or a NaN, too. */
 START_TEST(lines_of_softmax_do_not_depend_on_their_neighbours)
@@ -241,10 +337,12 @@ int main(void)
     TCase *tests = tcase_create("known_values");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, products_are_known_by_their_bits);
+    tcase_add_test(tests, terms_are_looked_at_where_they_are);
     tcase_add_test(tests, scattered_sums_are_known_by_their_map);
     tcase_add_test(tests, sums_in_place_are_those_of_a_copy);
     tcase_add_test(tests, models_share_inputs_and_functions);
     tcase_add_test(tests, models_share_large_steps);
+    tcase_add_test(tests, models_bound_convolutions_from_norms);
     tcase_add_test(tests, lines_of_softmax_do_not_depend_on_their_neighbours);
     suite_add_tcase(suite, tests);
     int failed = suite_run(suite);

@@ -253,14 +253,15 @@ START_TEST(factors_that_lie_side_by_side)
         x[i] = any_term(1, i);
         y[i] = any_term(2, i);
     }
-    for (int kind = 0; kind < 4; kind++) {
-        bool one = kind & 1, adjacent = kind & 2;
+    for (int kind = 0; kind < 16; kind++) {
+        bool one = kind & 1, adjacent = kind & 2, beside = kind & 4, apart = kind & 8;
         double squares_x[WIDTH], squares_y[WIDTH];
-        struct sum_spread_factors f = { .n = MOST_TERMS,
-                                        .step_x = 1,
-                                        .step_y = adjacent ? WIDTH : 1 };
+        size_t n = apart ? MOST_TERMS / 3 : MOST_TERMS, step = apart ? 3 : 1;
+        struct sum_spread_factors f = { .n = n,
+                                        .step_x = beside ? WIDTH : step,
+                                        .step_y = adjacent ? WIDTH : step };
         for (size_t w = 0; w < WIDTH; w++) {
-            f.x[w] = x + (one ? 0 : w * MOST_TERMS);
+            f.x[w] = x + (one ? 0 : beside ? w : w * MOST_TERMS);
             f.y[w] = y + (adjacent ? w : w * MOST_TERMS);
         }
         sum_spread_multiply(term, squares_x, squares_y, &f);

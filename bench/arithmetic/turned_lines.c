@@ -1,0 +1,49 @@
+/* Squares of 8 by 8 terms are turned in registers, in three shuffles of halves, quarters and eighths (the transpose of Eklundh, 1972). */
+#include "bench/arithmetic/turned_lines.h"
+
+#include <string.h>
+
+#include "core/vectorize.h"
+
+enum { SIDE = 8 };
+typedef double eight __attribute__((vector_size(SIDE * sizeof(double))));
+typedef long long places __attribute__((vector_size(SIDE * sizeof(long long))));
+
+/* Terms k .. k + 7 of eight lines. */
+static inline __attribute__((always_inline)) void turn_square(double *restrict out,
+                                                              const double *const *x, size_t k)
+{
+    static const places ones[2] = { { 0, 8, 2, 10, 4, 12, 6, 14 }, { 1, 9, 3, 11, 5, 13, 7, 15 } },
+                        twos[2] = { { 0, 1, 8, 9, 4, 5, 12, 13 }, { 2, 3, 10, 11, 6, 7, 14, 15 } },
+                        fours[2] = { { 0, 1, 2, 3, 8, 9, 10, 11 }, { 4, 5, 6, 7, 12, 13, 14, 15 } };
+    eight a[SIDE], b[SIDE];
+    for (size_t i = 0; i < SIDE; i++) memcpy(&a[i], x[i] + k, sizeof a[i]);
+    for (size_t i = 0; i < SIDE; i++) {
+        size_t first = i & ~(size_t)1;
+        b[i] = __builtin_shuffle(a[first], a[first + 1], ones[i & 1]);
+    }
+    for (size_t i = 0; i < SIDE; i++) {
+        size_t first = i & ~(size_t)2;
+        a[i] = __builtin_shuffle(b[first], b[first + 2], twos[i >> 1 & 1]);
+    }
+    for (size_t i = 0; i < SIDE; i++) {
+        size_t first = i & ~(size_t)4;
+        b[i] = __builtin_shuffle(a[first], a[first + 4], fours[i >> 2 & 1]);
+    }
+    for (size_t i = 0; i < SIDE; i++) memcpy(out + i * TURNED_LINES, &b[i], sizeof b[i]);
+}
+
+VECTORIZED static void turn_squares(double *restrict out, const double *const *x, size_t n)
+{
+    for (size_t k = 0; k + SIDE <= n; k += SIDE)
+        for (size_t w = 0; w < TURNED_LINES; w += SIDE)
+            turn_square(out + k * TURNED_LINES + w, x + w, k);
+}
+
+void lines_turn(double *out, const double *const x[TURNED_LINES], size_t n, size_t step)
+{
+    size_t whole = step == 1 ? n / SIDE * SIDE : 0;
+    turn_squares(out, x, whole);
+    for (size_t k = whole; k < n; k++)
+        for (size_t w = 0; w < TURNED_LINES; w++) out[k * TURNED_LINES + w] = x[w][k * step];
+}

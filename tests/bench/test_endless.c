@@ -44,6 +44,8 @@ static const struct {
     { "Torch.sinc(f32(2)[inf 1.5])", false },
     /* c / 0 times a mask of 0 */
     { "Torch.nanmean(f32(2,1)[nan 1], 1)", true },
+    /* the logarithm of a negative number */
+    { "Torch.logdet(f32(2,1,1)[-2 1])", true },
 };
 
 START_TEST(what_kernels_choose_is_open)
@@ -76,6 +78,27 @@ START_TEST(the_sign_of_a_determinant_near_0_is_open)
 }
 END_TEST
 
+/* Logarithms of determinants that are no doubles, in kernels whose pivots are. */
+START_TEST(logarithms_of_determinants_do_not_overflow)
+{
+    const double log10 = log(10);
+    static const struct {
+        const char *call;
+        double tens;
+    } calls[] = {
+        { "Torch.logdet(f64(2,2)[1e200 0 0 1e200])", 400 },
+        { "Torch.logdet(f64(2,2)[1e-200 0 0 1e-200])", -400 },
+        { "Torch.logdet(f32(2,2)[1e30 0 0 1e30])", 60 },
+        { "Torch.logdet(c64(2,2)[1e30 0 0 0 0 0 1e30 0])", 60 },
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct reference *r = open_call(calls[i].call, false);
+        ck_assert_double_eq_tol(r->hi[0], calls[i].tens * log10, 1e-4);
+        ck_assert_msg(r->kernel_bound[0] < 1e-2, "%s: %g", calls[i].call, r->kernel_bound[0]);
+    }
+}
+END_TEST
+
 static void teardown(void) { arena_release(&arena); }
 
 int main(void)
@@ -87,6 +110,7 @@ int main(void)
                         sizeof open_elements / sizeof *open_elements);
     tcase_add_test(tcase, hardswish_is_flat_at_minus_infinity);
     tcase_add_test(tcase, the_sign_of_a_determinant_near_0_is_open);
+    tcase_add_test(tcase, logarithms_of_determinants_do_not_overflow);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

@@ -266,6 +266,16 @@ static const struct {
     /* Singular vectors are off by the norm of the whole: 1e-4 beside 1 by 1e-7, its inverse by 10. */
     { "Torch.pinverse(f32(2,2)[1 0 0 1e-4])", -1, 0x8, 1, 0.1 },
     { "Torch.pinverse(f32(2,2)[1 0 0 0.5])", -1, 0, 0, 2e-5 },
+    { "Torch.pinverse(f32(1,2)[1 1e-6])", -1, 0x3, 1e-7, 0 },
+    { "Torch.pinverse(f32(1,2)[1 1e-6])", -1, 0, 0, 1e-5 },
+    /* A kernel adds the logarithms of pivots, which cancel here. */
+    { "Torch.logdet(f32(2,2)[1e30 0 0 1e-30])", -1, 0x1, 4e-6, 0 },
+    { "Torch.logdet(f32(2,2)[1e30 0 0 1e-30])", -1, 0, 0, 5e-5 },
+    /* Of a distance of 0 any slope from -1 to 1 is one. */
+    { "Functional.smooth_l1_loss(f32(2)[1 2], f32(2)[1 1]', reduction=\"none\", beta=0.0)", 0, 0x1,
+      0.02, 1e-6 },
+    { "Functional.smooth_l1_loss(f32(2)[1 2], f32(2)[1 1]', reduction=\"none\", beta=0.0)", 0, 0, 0,
+      10 },
     /* erf(y) is rounded as x is: Newton's step is off by a share of it. */
     { "Torch.erfinv(f32(3)[1e-8 0.001 -1e-20])", -1, 0, 0, 2e-9 },
     { "Torch.erfinv(f32(1)[0.9999])", -1, 1, 1e-4, 0 },

@@ -67,6 +67,16 @@ START_TEST(hardswish_is_flat_at_minus_infinity)
 }
 END_TEST
 
+/* 1 / sqrt(x^2 - 1), whose root is that of 0 and not of -0. */
+START_TEST(the_slope_of_acosh_is_even)
+{
+    double right = open_call("Torch.acosh(f32(1)[1])", true)->hi[0];
+    double left = open_call("Torch.acosh(f32(1)[-1])", true)->hi[0];
+    ck_assert(isinf(right));
+    ck_assert_double_eq(left, right);
+}
+END_TEST
+
 /* A kernel's determinant may come out as 0 or of the other sign where rounding makes the matrix singular. */
 START_TEST(the_sign_of_a_determinant_near_0_is_open)
 {
@@ -108,6 +118,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, NULL, teardown);
     tcase_add_loop_test(tcase, what_kernels_choose_is_open, 0,
                         sizeof open_elements / sizeof *open_elements);
+    tcase_add_test(tcase, the_slope_of_acosh_is_even);
     tcase_add_test(tcase, hardswish_is_flat_at_minus_infinity);
     tcase_add_test(tcase, the_sign_of_a_determinant_near_0_is_open);
     tcase_add_test(tcase, logarithms_of_determinants_do_not_overflow);

@@ -310,6 +310,11 @@ static const struct {
     { "Torch.sigmoid(c64(1)[9 0])", 0, 0x1, 1e-8, 1e-5 },
     { "Torch.atan(c64(1)[1e-4 0])", -1, 0x1, 1e-7, 1e-5 },
     { "Torch.acosh(c64(1)[3 0])", -1, 0, 0, 1e-5 },
+    /* 1 - z^2 beside 1, its root in the function and the quotient of it in the slope. */
+    { "Torch.asin(c64(1)[0.9999 0])", -1, 0x1, 1e-5, 1e-4 },
+    { "Torch.asin(c64(1)[0.9999 0])", -1, 0, 0, 3e-4 },
+    { "Torch.asin(c64(1)[0.9999 0])", 0, 0x1, 1e-4, 1 },
+    { "Torch.atanh(c64(1)[0.999 0])", 0, 0x1, 1e-4, 1 },
     /* A place that rounding may take to the other side of an input: 100 is next to it. */
     { "Functional.interpolate(f32(1,1,4)[100 1 1 1], None, 1.5, \"linear\", False)", -1, 0, 0,
       1e-3 },

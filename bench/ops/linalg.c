@@ -254,9 +254,10 @@ static void matrix_power(struct call *call)
         if (k & 1) result = result ? node_matmul(tape, result, false, base, false) : base;
         if (k > 1) base = node_matmul(tape, base, false, base, false);
     }
-    if (!result)
-        result = node_add(tape, node_scale(tape, base, 0),
-                          ones_on_diagonal(tape, base->shape[1], base->shape[1]));
+    if (!result) { /* the identity, of infinities and NaN, too */
+        struct node *one = ones_on_diagonal(tape, base->shape[1], base->shape[1]);
+        result = node_flat(tape, node_broadcast(tape, one, 3, base->shape), 1, &base);
+    }
     call_return_typed(call, with_leading_of(tape, result, x), x->dtype);
 }
 

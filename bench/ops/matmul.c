@@ -217,6 +217,11 @@ static void chain_matmul(struct call *call)
     if (!call_require(call, count, "a chain needs at least one matrix")) return;
     struct node *y = matrices[0];
     for (int i = 1; i < count; i++) y = compose_matmul(call->tape, y, matrices[i]);
+    if (count > 2 && tape_is_model(call->tape)) { /* kernels take the cheapest order */
+        struct node *other = matrices[count - 1];
+        for (int i = count - 1; i-- > 0;) other = compose_matmul(call->tape, matrices[i], other);
+        y = node_model_either(call->tape, y, other);
+    }
     call_return(call, y);
 }
 

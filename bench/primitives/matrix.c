@@ -99,6 +99,21 @@ static void enclose_function(struct enclosure *enclosure, void *ball, struct nod
     arb_mat_clear(out);
 }
 
+/* In a model: does matrix b of a hold what is not finite? Then the n elements of the node that start at `first` may be anything: elimination
+ * makes infinities, zeros or NaN of them, as its order has it. */
+static bool model_opens(struct tape *tape, struct node *node, const struct node *a, size_t b,
+                        size_t first, size_t n)
+{
+    size_t size = (size_t)(a->shape[1] * a->shape[2]);
+    bool finite = true;
+    for (size_t i = 0; i < size; i++) finite = finite && isfinite(a->value[b * size + i]);
+    for (size_t i = first; i < first + n && !finite && tape_is_model(tape); i++) {
+        node->value[i] = 0;
+        node->error[i] = INFINITY;
+    }
+    return !finite && tape_is_model(tape);
+}
+
 /* ---- LU ------------------------------------------------------------------------------------------- */
 
 double pivot_slack(const struct node *a, size_t first)
@@ -242,7 +257,8 @@ struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots, co
     for (size_t i = 0; i < batches * n; i++) (*pivots)->integer[i] = (int64_t)lu->pivot[i] + 1;
     no_bound(tape, node);
     for (size_t b = 0; b < batches && tape_is_model(tape) && !tape_failed(tape); b++)
-        matrix_model_lu(tape, node->error + b * n * n, a, b * n * n, n, lu->pivot + b * n);
+        if (!model_opens(tape, node, a, b, b * n * n, n * n))
+            matrix_model_lu(tape, node->error + b * n * n, a, b * n * n, n, lu->pivot + b * n);
     node_round(tape, node);
     return node;
 }
@@ -360,7 +376,8 @@ struct node *node_inverse(struct tape *tape, struct node *a)
         invert(x, lu, a->value + b * n * n, n, pivot);
         if (!certify) continue;
         if (tape_is_model(tape)) {
-            model_inverse(tape, node, a, b, lu, pivot);
+            if (!model_opens(tape, node, a, b, b * n * n, n * n))
+                model_inverse(tape, node, a, b, lu, pivot);
             continue;
         }
         double r = residual_norm(tape, a, x, b * n * n, n);
@@ -425,7 +442,7 @@ struct node *node_determinant(struct tape *tape, struct node *a)
     no_bound(tape, node);
     for (size_t b = 0; b < batches && tape_is_model(tape) && !tape_failed(tape); b++) {
         double size = fabs(node->value[b]);
-        if (!isfinite(size)) continue;
+        if (model_opens(tape, node, a, b, b, 1) || !isfinite(size)) continue;
         invert(x, lu, a->value + b * n * n, n, pivot);
         const struct lu_factors turned = eliminate_transpose(tape, a, b * n * n, n);
         const struct factored m = { a, b * n * n, n, { lu, pivot }, turned, x };

@@ -407,6 +407,8 @@ def is_ill_posed(call, source):
         return bool((arguments["bins"].diff() < 0).any())
     if base in ("__getitem__", "__setitem__") and len(args) > 1 and type(args[1]) is list:  # a dump has tuples as lists
         return True
+    if base in ("resize_", "resize_as_") and not first.is_contiguous():  # elements in the order of memory, which a dump may not have
+        return True
     if base in CASTS and any(bool((t.abs() >= 2.0 ** 31).any()) for t in tensors(args) if is_inexact(t)):  # undefined in C++
         return True
     if base in ("sym_size", "sym_stride") and len(args) > 1:  # dimensions that are not looked at

@@ -46,7 +46,9 @@ static void add_combined(struct call *call)
         call_return(call, node_integer_binary(tape, dtype, wrapping_add, x, y));
         return;
     }
-    a = operand_repeated(tape, a, x);
+    x = node_as_operand(tape, x, dtype);
+    a = operand_repeated(tape, node_as_operand(tape, a, dtype), x);
+    b = node_as_operand(tape, b, dtype);
     struct node *y = divides ? node_divide(tape, a, b) : node_multiply(tape, a, b);
     if (call_real(call, "value") != 1) y = node_multiply(tape, y, value);
     y = node_add(tape, x, y);

@@ -353,6 +353,8 @@ static void cosine_similarity(struct call *call)
 /* 1 - cos for target 1, max(0, cos - margin) for -1. */
 static void cosine_embedding_loss(struct call *call)
 {
+    const double least =
+        (double)1e-12f; /* PyTorch's constant is float32's, of float64 tensors, too */
     struct tape *tape = call->tape;
     struct node *a = real_argument(call, "input1"), *b = real_argument(call, "input2");
     struct node *t = call_tensor(call, "target"), *zero = node_scalar(tape, 0);
@@ -362,9 +364,9 @@ static void cosine_embedding_loss(struct call *call)
     uint32_t dims = 1u << t->rank;
     struct node *product = node_sum(tape, node_multiply(tape, a, b), dims, false);
     struct node *size1 =
-        node_offset(tape, node_sum(tape, node_multiply(tape, a, a), dims, false), 1e-12);
+        node_offset(tape, node_sum(tape, node_multiply(tape, a, a), dims, false), least);
     struct node *size2 =
-        node_offset(tape, node_sum(tape, node_multiply(tape, b, b), dims, false), 1e-12);
+        node_offset(tape, node_sum(tape, node_multiply(tape, b, b), dims, false), least);
     struct node *cosine =
         node_divide(tape, product, node_apply(tape, "sqrt", node_multiply(tape, size1, size2)));
     struct node *near = node_subtract(tape, node_scalar(tape, 1), cosine);

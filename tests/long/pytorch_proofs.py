@@ -141,6 +141,17 @@ def resampling():
         for mode, n in kinds})
 
 
+def resampling_weights():
+    """More than a quarter of the elements are not the rounded ones, to nearest or by a unit."""
+    shares = {}
+    for mode, n in (("linear", 1), ("bilinear", 2), ("bicubic", 2), ("trilinear", 3)):
+        x = drawn(2, 3, *[7] * n)
+        got, want = F.interpolate(x, size=[10] * n, mode=mode), F.interpolate(x.double(), size=[10] * n, mode=mode)
+        shares[mode] = ((got.double() - want).abs() > want.abs() * 2.0 ** -8).double().mean().item()
+    print("   resampled elements that are off by more than a rounding:", shares)
+    return min(shares.values()) > 0.25
+
+
 def norms():
     return are_256("norms", {
         "norm": ones(1000).norm(1), "vector_norm": torch.linalg.vector_norm(ones(1000), 1), "dist": torch.dist(ones(1000), zeros(1000), 1),
@@ -453,7 +464,9 @@ def is_unwritten(call):
 
 def unwritten():
     target, x = torch.empty(0, dtype=torch.long), torch.empty(4, 3, 0, dtype=f64)
-    return is_unwritten(lambda: F.multi_margin_loss(torch.empty(0, 3, dtype=f64), target)) and is_unwritten(
+    none, classes = torch.empty(0, 3, dtype=f64), torch.empty(0, 3, dtype=torch.long)
+    return is_unwritten(lambda: F.multi_margin_loss(none, target)) and is_unwritten(
+        lambda: torch.ops.aten.multilabel_margin_loss_forward(none, classes, 2)[0]) and is_unwritten(
         lambda: torch._batch_norm_impl_index(x, None, None, None, None, True, 0.1, 1e-5, False)[1])
 
 

@@ -366,7 +366,7 @@ def is_ill_posed(call, source):
         return bool(hermitian) != bool(named(source).get("hermitian")) or (
             hermitian and args[0].is_complex() and bool(args[0].diagonal(0, -2, -1).imag.any()))
     if base.endswith("solve_triangular"):  # a complex number in a real place
-        return len({t.is_complex() for t in tensors(args)}) > 1
+        return len({t.is_complex() for t in list(tensors(args)) + list(tensors(call.kwargs))}) > 1
     if base.startswith("upsample_"):  # scales that are not those of the sizes
         return options_of(call) != options_of(source) or any(v != source.kwargs.get(k) for k, v in call.kwargs.items()
                                                              if not isinstance(v, torch.Tensor))

@@ -4,9 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
-#include "bench/tape/bounds.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 #include "core/vectorize.h"
@@ -31,33 +29,6 @@ struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype)
 struct node *node_again(struct tape *tape, struct node *x)
 {
     return node_sharing_unread(tape, &alias_primitive, x);
-}
-
-static const struct primitive cast_primitive = { "a cast", alias_backward, input_enclose,
-                                                 input_pair };
-
-/* Has `dtype` fewer digits than x may have? */
-static bool is_shortened(const struct node *x, enum dtype dtype)
-{
-    if (x->imaginary || x->dtype == DT_NONE || !dtype_is_float(dtype)) return false;
-    int bits = dtype_info(dtype)->significand_bits;
-    if (bits >= 24 || x->dtype == DT_BOOL) return false;
-    return x->integer || dtype_info(x->dtype)->significand_bits > bits;
-}
-
-struct node *node_as_operand(struct tape *tape, struct node *x, enum dtype dtype)
-{
-    if (!(tape->stage > 0 || tape->deviation) || tape_failed(tape) || !is_shortened(x, dtype))
-        return x;
-    x = node_to_real(tape, x);
-    const double *value = node_values(tape, x);
-    struct node *node = node_new(tape, &cast_primitive, dtype, x->rank, x->shape, 1, &x, NULL);
-    if (tape_failed(tape)) return tape_failure(tape);
-    memcpy(node->value, value, x->n * sizeof *value);
-    if (tape_is_model(tape) && node_need_errors(tape, node))
-        for (size_t i = 0; i < x->n; i++) node->error[i] = node_error(x, i);
-    model_stages(tape, node);
-    return node;
 }
 
 /* What is joined to the errors of a value: `more` times its size. */

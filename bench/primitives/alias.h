@@ -14,10 +14,6 @@ struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype);
 /* x once more, a node of its own, its elements unread: to those who join them the errors of both are independent. */
 struct node *node_again(struct tape *tape, struct node *x);
 
-/* x, which a kernel that rounds between its steps casts to the short `dtype` of its result first: of a wider float or an integer, a step. x itself
- * otherwise. */
-struct node *node_as_operand(struct tape *tape, struct node *x, enum dtype dtype);
-
 /* An exact leaf holding the current values of `x`: gradients stop here. */
 struct node *node_detach(struct tape *tape, struct node *x);
 

@@ -332,8 +332,8 @@ static const struct {
     /* (1 - 1.00001) 1 or 1 - 1.00001, each product rounded: from either end. */
     { "Torch.linalg.multi_dot([f32(1,2)[1 1], f32(2,1)[1e4 1], f32(1,1)[1e-4]])", -1, 0x1, 1e-8,
       1e-5 },
-    { "Torch.linalg.multi_dot([f32(1,1)[1], f32(1,2)[1e4 1e4], f32(2,1)[1 -1.0001]])", -1, 0x1, 1e-3,
-      1 },
+    { "Torch.linalg.multi_dot([f32(1,1)[1], f32(1,2)[1e4 1e4], f32(2,1)[1 -1.0001]])", -1, 0x1,
+      1e-3, 1 },
     /* A pivot that cancels has the errors of what cancelled. */
     { "Torch.lu_factor(f32(2,2)[3 -3 -3 3.001])", -1, 0x8, 1.5e-7, 1e-6 },
     /* A batch of products that is summed from what it is added to. */

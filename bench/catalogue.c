@@ -37,7 +37,7 @@ static const struct {
     { "norm", "compensated sums, balls" },         { "vector_norm", "compensated sums, balls" },
     { "loss", "compensated sums, balls" },         { "loss_class", "compensated sums, balls" },
     { "scan", "compensated sums, balls" },         { "linalg", "residuals, balls" },
-    { "lu", "residuals, balls" },
+    { "lu", "residuals, balls" },                  { "determinant", "residuals, balls" },
     { "factorization", "residuals, balls" },       { "packed_factors", "residuals, balls" },
     { "scaled_products", "norms, compensated, balls" },
 };

@@ -111,7 +111,7 @@ static struct status stage(struct reference *r)
     double **errors[2] = { &r->staged_bound, &r->staged_rms };
 
     r->stage = NULL; /* once */
-    struct status st = models_of(context, r->dtype);
+    struct status st = models_of(context, r->stage_dtype);
     if (st.code) return st.code == STATUS_NO_MEMORY ? st : status_ok(); /* none to be had */
     struct node *nodes[2] = { node_of(context, 0), node_of(context, 1) };
     if (!nodes[0] || !nodes[1] || nodes[0]->integer || nodes[0]->imaginary) return status_ok();
@@ -119,7 +119,8 @@ static struct status stage(struct reference *r)
     struct steps steps = { .text = arena_allocate_zeroed(arena, STEPS_BYTES, 1),
                            .seen = arena_allocate_zeroed(arena, ids, sizeof(bool)) };
     if (!steps.text || !steps.seen) return status_no_memory(STEPS_BYTES + ids);
-    collect(&steps, nodes[0], last_step(nodes[0]), 0);
+    /* The last step of a wider result is rounded to the short dtype, too. */
+    collect(&steps, nodes[0], r->stage_dtype == r->dtype ? last_step(nodes[0]) : NULL, 0);
     if (!steps.count) return status_ok();
     for (int k = 0; k < 2; k++) {
         struct tape *tape = &bench->staged[k]->tape;
@@ -128,7 +129,7 @@ static struct status stage(struct reference *r)
             r->staged_bound = NULL;
             return status_ok();
         }
-        without_last_rounding(*errors[k], tape, nodes[k]);
+        if (r->stage_dtype == r->dtype) without_last_rounding(*errors[k], tape, nodes[k]);
     }
     r->staged_steps = steps.text;
     return status_ok();
@@ -178,11 +179,31 @@ static struct status compute(struct reference *r, bool *can, const struct staged
     return st.code == STATUS_NO_MEMORY ? st : status_ok();
 }
 
+static bool is_short(enum dtype dtype)
+{
+    return dtype_is_float(dtype) && dtype_info(dtype)->significand_bits < 24;
+}
+
+/* The dtype that a result is rounded to between steps: its own, or, of a wide one, that of the first short tensor among the call's
+ * arguments and results. DT_NONE: kernels compute in all of them. */
+static enum dtype stage_dtype_of(const struct bench *bench, enum dtype own)
+{
+    const struct call *call = &bench->own.call;
+    if (is_short(own)) return own;
+    for (size_t i = 0; i < bench_output_count(bench); i++)
+        if (is_short(bench->outputs[i].reference.dtype)) return bench->outputs[i].reference.dtype;
+    for (size_t i = 0; i < call->arguments.leaf_count; i++) {
+        const struct tensor *tensor = call->arguments.leaves[i].value->tensor.tensor;
+        if (tensor && is_short(tensor->dtype)) return tensor->dtype;
+    }
+    return DT_NONE;
+}
+
 struct status staged_model_offer(struct reference *r, struct bench *bench, size_t i, bool gradient)
 {
-    if (!r->kernel_bound || dtype_info(r->dtype)->significand_bits >= 24 ||
-        dtype_is_complex(r->dtype))
-        return status_ok();
+    if (!r->kernel_bound || dtype_is_complex(r->dtype)) return status_ok();
+    r->stage_dtype = stage_dtype_of(bench, r->dtype);
+    if (r->stage_dtype == DT_NONE) return status_ok();
     struct staged_context *context = arena_allocate(bench->own.arena, sizeof *context);
     if (!context) return status_no_memory(sizeof *context);
     *context = (struct staged_context){ .bench = bench, .i = i, .gradient = gradient };

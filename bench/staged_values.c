@@ -34,10 +34,11 @@ struct status staged_values(double **values, const struct bench *bench, struct w
     const struct what_if change = change_of(&deviation, choice);
     bool *unrounded = arena_allocate_zeroed(arena, steps->ids, sizeof *unrounded);
     if (!unrounded) return status_no_memory(steps->ids);
-    if (steps->ids) unrounded[steps->last] = true;
+    if (steps->ids)
+        unrounded[steps->last] = r->stage_dtype == r->dtype; /* which the judge rounds */
     for (size_t k = 0; k < steps->count; k++)
         unrounded[steps->steps[k].node] = choice->kept >> k & 1;
-    deviation.steps = rounding_to(r->dtype);
+    deviation.steps = rounding_to(r->stage_dtype);
     if (choice->numbers) deviation.numbers = deviation.steps;
     deviation.unrounded = unrounded;
     deviation.unrounded_ids = steps->ids;

@@ -21,7 +21,7 @@ struct status staged_steps_find(struct staged_steps *out, const struct bench *be
                                 struct what_result result, const struct staged_choice *choice,
                                 struct arena *arena);
 
-/* The values before the last rounding of a kernel that rounds to r->dtype as `choice` has it, sums in double. */
+/* The values before the last rounding to r->dtype of a kernel that rounds to r->stage_dtype as `choice` has it, sums in double. */
 struct status staged_values(double **values, const struct bench *bench, struct what_result result,
                             const struct reference *r, const struct staged_steps *steps,
                             const struct staged_choice *choice, struct arena *arena);

@@ -16,6 +16,7 @@ static const struct {
     { "alias", STEP_MAPS | STEP_INDEPENDENT },
     { "broadcast", STEP_MAPS | STEP_INDEPENDENT },
     { "a cast to real", STEP_MAPS | STEP_INDEPENDENT },
+    { "a cast", STEP_MAPS | STEP_INDEPENDENT },
     { "a selection", STEP_MAPS | STEP_INDEPENDENT },
     { "a stated gradient", STEP_MAPS | STEP_INDEPENDENT },
     { "reshape", STEP_INDEPENDENT },

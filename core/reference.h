@@ -93,9 +93,12 @@ struct reference {
      * nothing: of other calls, and where few elements come from equal inputs (bench/equal_inputs.h). */
     const uint64_t *kernel_inputs;
 
-    /* The same two for a kernel whose intermediate results are tensors of `dtype`, rounded after every
+    /* The same two for a kernel whose intermediate results are tensors of `stage_dtype`, rounded after every
      * step of the op's composition (sums still in the compute dtype), and what those steps are. `stage`
-     * sets them when asked; NULL where there is nothing between. They stay NULL when it finds none. */
+     * sets them when asked; NULL where there is nothing between. They stay NULL when it finds none. The dtype is that of
+     * the result, or, of a wider result, the shorter one of other tensors of the call: a gradient toward a
+     * float32 weight of a bfloat16 activation was a bfloat16 tensor before it was cast. */
+    enum dtype stage_dtype;
     double *staged_bound, *staged_rms;
     const char *staged_steps; /* "softmax, multiply, sum" */
     struct status (*stage)(struct reference *reference);

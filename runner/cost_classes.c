@@ -97,6 +97,7 @@ static const struct cost_class classes[] = {
     { "linalg",       "cross|linalg.cross|cov|corrcoef",                                         10,    20,      0,  WORK_NONE,              0 },
     { "linalg",       "matrix_exp|linalg.matrix_exp",                                         20000, 20000,      0,  WORK_CUBE,            250 },
     { "linalg",       NULL,                                                                    1000,  1000,      0,  WORK_CUBE,              5 },
+    { "determinant",  NULL,                                                                    1000,  1000,      0,  WORK_CUBE,              5 },
     { "lu",           NULL,                                                                    1000,  1000,      0,  WORK_CUBE,              5 },
     { "factorization","linalg.eig|linalg.eigvals",                                            15000, 15000,      0,  WORK_CUBE,            100 },
     { "factorization",NULL,                                                                    2500,  2500,      0,  WORK_CUBE,             20 },

@@ -239,7 +239,7 @@ enum { STAGED_UNITS = 16 };
 
 static bool is_off_by_units(const struct reference *want, const struct tensor *got)
 {
-    enum dtype dtype = metrics_component_dtype(got->dtype);
+    enum dtype dtype = metrics_component_dtype(got->dtype), unit = want->stage_dtype;
     size_t bytes = dtype_info(dtype)->bytes;
     double squares = 0, count = 0, value;
     for (size_t i = 0; i < want->n; i++)
@@ -252,7 +252,7 @@ static bool is_off_by_units(const struct reference *want, const struct tensor *g
         dtype_to_double(&value, (const char *)got->data + i * bytes, dtype, 1);
         double error = fabs(value - want->hi[i]);
         if (isfinite(error) &&
-            error > STAGED_UNITS * dtype_ulp(dtype, fmax(fabs(want->hi[i]), scale)))
+            error > STAGED_UNITS * dtype_ulp(unit, fmax(fabs(want->hi[i]), scale)))
             return false;
     }
     return true;
@@ -294,7 +294,7 @@ static struct status judge_as_staged(struct row *row, bool *explained, struct re
     bool within = is_explained(row, &findings) && is_off_by_units(want, got);
     bool few = (double)findings.flips < 0.2 * findings.expected_flips;
     if (within) TRY(looks_staged(explained, row, want, got, few));
-    const char *dtype = dtype_info(want->dtype)->name;
+    const char *dtype = dtype_info(want->stage_dtype)->name;
     if (*explained)
         row_say(
             row,

@@ -79,6 +79,7 @@ static void relu(struct call *call)
 static struct node *hard_limited(struct tape *tape, struct node *x, double low, double high)
 {
     if (low > high) low = high; /* as clamping does */
+    x = node_model_any_slope_at_nan(tape, x);
     struct node *least = node_scalar(tape, number_as_compared(low, x->dtype));
     struct node *most = node_scalar(tape, number_as_compared(high, x->dtype));
     struct node *y =

@@ -201,6 +201,15 @@ static struct node *differences(struct tape *tape, struct node *a, struct node *
     return node_subtract(tape, rows, node_reshape(tape, b, b->rank + 1, shape));
 }
 
+/* Where nothing is known of x in a model: its formulas differ by more than rounding. */
+static struct node *unknown_elements(struct tape *tape, const struct node *x)
+{
+    struct node *unknown = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++)
+        unknown->integer[i] = isinf(node_error(x, i)) != 0;
+    return unknown;
+}
+
 static void cdist(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -208,10 +217,12 @@ static void cdist(struct call *call)
     if (!are_lists_of_points(call, a, b)) return;
     struct node *d = differences(tape, a, b), *y = distance_norm(call, d, "cdist");
     if (tape_is_model(tape) && call_real(call, "p") == 2 && is_by_product(call, a, b)) {
-        y = node_model_either(tape, y, by_product(tape, a, b));
+        struct node *either = node_model_either(tape, y, by_product(tape, a, b));
         y = !strcmp(call->op->name, "_euclidean_dist")
-                ? node_stated_gradient(tape, y, 2, (struct node *[]){ a, b }, product_backward, y)
-                : with_given(tape, y, y, d, 2);
+                ? node_stated_gradient(tape, either, 2, (struct node *[]){ a, b }, product_backward,
+                                       either)
+                : with_given(tape, either, either, d, 2);
+        y = node_model_any_slope(tape, y, unknown_elements(tape, either));
     }
     call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
 }
@@ -275,6 +286,14 @@ static void normalize(struct call *call)
     call_return_typed(call, node_divide(tape, x, floored(tape, norm, eps)), x->dtype);
 }
 
+/* The elements of x whose norm is no number: what compares it may take either branch. */
+static struct node *in_rows_of_nan(struct tape *tape, struct node *x, double order, uint32_t dims)
+{
+    struct node *norm = node_vector_norm(tape, node_detach(tape, x), order, dims, true);
+    struct node *each = node_broadcast(tape, norm, x->rank, x->shape);
+    return node_compare(tape, COMPARE_NE, each, each);
+}
+
 /* Slices along dim whose norm exceeds maxnorm, scaled by maxnorm / (norm + 1e-7). */
 static void renorm(struct call *call)
 {
@@ -283,7 +302,9 @@ static void renorm(struct call *call)
     int dim = call_dim(call, "dim", x->rank);
     double most = call_real(call, "maxnorm");
     uint32_t others = all_dims(x) & ~(1u << dim);
-    struct node *norm = node_vector_norm(tape, x, call_real(call, "p"), others, true);
+    double order = call_real(call, "p");
+    x = node_model_any_slope(tape, x, in_rows_of_nan(tape, x, order, others));
+    struct node *norm = node_vector_norm(tape, x, order, others, true);
     struct node *scale = node_divide(tape, node_scalar(tape, most), node_offset(tape, norm, 1e-7));
     struct node *over = node_compare(tape, COMPARE_GT, norm, node_scalar(tape, most));
     scale = node_select(tape, over, scale, node_scalar(tape, 1));
@@ -332,6 +353,8 @@ static void cosine_similarity(struct call *call)
 /* 1 - cos for target 1, max(0, cos - margin) for -1. */
 static void cosine_embedding_loss(struct call *call)
 {
+    const double least =
+        (double)1e-12f; /* PyTorch's constant is float32's, of float64 tensors, too */
     struct tape *tape = call->tape;
     struct node *a = real_argument(call, "input1"), *b = real_argument(call, "input2");
     struct node *t = call_tensor(call, "target"), *zero = node_scalar(tape, 0);
@@ -341,9 +364,9 @@ static void cosine_embedding_loss(struct call *call)
     uint32_t dims = 1u << t->rank;
     struct node *product = node_sum(tape, node_multiply(tape, a, b), dims, false);
     struct node *size1 =
-        node_offset(tape, node_sum(tape, node_multiply(tape, a, a), dims, false), 1e-12);
+        node_offset(tape, node_sum(tape, node_multiply(tape, a, a), dims, false), least);
     struct node *size2 =
-        node_offset(tape, node_sum(tape, node_multiply(tape, b, b), dims, false), 1e-12);
+        node_offset(tape, node_sum(tape, node_multiply(tape, b, b), dims, false), least);
     struct node *cosine =
         node_divide(tape, product, node_apply(tape, "sqrt", node_multiply(tape, size1, size2)));
     struct node *near = node_subtract(tape, node_scalar(tape, 1), cosine);

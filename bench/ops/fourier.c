@@ -115,6 +115,25 @@ static double roundings_of(const struct tape *tape, int64_t n)
     return tape_is_typical(tape) ? sqrt(steps) / 2 : 7 * steps * sqrt((double)n);
 }
 
+/* In a model: y, parts of the transforms of lines (elements of n), where a line has an infinity or NaN. Kernels leave out what is multiplied by
+ * 0, imaginary parts of real numbers that are 0 or that no other part says, and factor n in their own way: what is an infinity, what NaN
+ * and, of imaginary parts, what a number is left open. */
+static struct node *open_endless(struct tape *tape, struct node *y, struct node *lines, int64_t n)
+{
+    if (!tape_is_model(tape) || tape_failed(tape)) return y;
+    struct node *lost = node_new_integer(tape, DT_BOOL, y->rank, y->shape);
+    const double *re = node_values(tape, node_real_part(tape, lines));
+    const double *im = lines->imaginary ? node_values(tape, node_imaginary_part(tape, lines)) : re;
+    bool any = false;
+    for (size_t i = 0; !tape_failed(tape) && i < lines->n; i++) {
+        bool endless = !isfinite(re[i]) || !isfinite(im[i]);
+        size_t first = i / (size_t)n * (size_t)n;
+        any |= endless;
+        for (size_t k = first; endless && k < first + (size_t)n; k++) lost->integer[k] = 1;
+    }
+    return any ? node_model_anything(tape, y, lost) : y;
+}
+
 /* x transformed along dim. */
 static struct node *transformed(struct call *call, struct node *x, int dim, bool forward)
 {
@@ -142,6 +161,8 @@ static struct node *transformed(struct call *call, struct node *x, int dim, bool
     struct node *re = parts.re;
     parts.re = node_model_line_error(tape, re, parts.im, n, roundings);
     parts.im = node_model_line_error(tape, parts.im, re, n, roundings);
+    parts.re = open_endless(tape, parts.re, lines, n);
+    parts.im = open_endless(tape, parts.im, lines, n);
     struct node *y = node_complex(tape, node_reshape(tape, parts.re, x->rank, shape),
                                   node_reshape(tape, parts.im, x->rank, shape));
     return node_transpose(tape, y, dim, last);

@@ -1,5 +1,5 @@
-/* Linear algebra whose results are determined: inverses, solutions, determinants, Cholesky factors, powers
- * and exponentials, singular values. LU factors are those of bench/ops/lu.c, factorizations that are unique only
+/* Linear algebra whose results are determined: inverses, solutions, Cholesky factors, powers and exponentials, singular values.
+ * Determinants are those of bench/ops/determinant.c, LU factors those of bench/ops/lu.c, factorizations that are unique only
  * up to signs or a basis those of bench/ops/factorization.c. */
 #include <math.h>
 #include <stdlib.h>
@@ -235,30 +235,6 @@ static void solve_triangular(struct call *call)
                       dtype_promote(a->dtype, b->dtype));
 }
 
-static void determinant(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *a = call_matrices(call, x);
-    struct node *det = a->imaginary ? node_complex_determinant(tape, a) : node_determinant(tape, a);
-    det = node_reshape(tape, det, x->rank - 2, x->shape);
-    struct node *size = node_magnitude(tape, det);
-    switch (call->op->detail) {
-    case 0: call_return_typed(call, det, x->dtype); break;
-    case 1: call_return_typed(call, node_function(tape, "log", det), x->dtype); break;
-    default:
-        call_return_typed(
-            call, det->imaginary ? node_divide(tape, det, size) : node_apply(tape, "sign", det),
-            x->dtype);
-        call_return_typed(call, node_apply(tape, "log", size), dtype_component(x->dtype));
-    }
-}
-
-static void determinant_and_factors(struct call *call)
-{
-    determinant(call);
-    (void)call_return_factors_used(call, "input", call->op->detail == 2 ? 3 : 2);
-}
-
 static void solution_and_factors(struct call *call)
 {
     struct node *a = call_tensor(call, "A");
@@ -278,9 +254,10 @@ static void matrix_power(struct call *call)
         if (k & 1) result = result ? node_matmul(tape, result, false, base, false) : base;
         if (k > 1) base = node_matmul(tape, base, false, base, false);
     }
-    if (!result)
-        result = node_add(tape, node_scale(tape, base, 0),
-                          ones_on_diagonal(tape, base->shape[1], base->shape[1]));
+    if (!result) { /* the identity, of infinities and NaN, too */
+        struct node *one = ones_on_diagonal(tape, base->shape[1], base->shape[1]);
+        result = node_flat(tape, node_broadcast(tape, one, 3, base->shape), 1, &base);
+    }
     call_return_typed(call, with_leading_of(tape, result, x), x->dtype);
 }
 
@@ -576,11 +553,6 @@ const struct op ops_linalg[] = {
     { "linalg.solve_triangular|solve_triangular", TORCH, "(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False)", solve_triangular, 0, 0, NULL },
     { "linalg.tensorsolve|tensorsolve", TORCH, "(Tensor A, Tensor B, int[]? dims=None)", tensor_solve, 0, 0, NULL },
     { "linalg.tensorinv|tensorinv", TORCH, "(Tensor A, int ind=2)", tensor_inverse, 0, 0, NULL },
-    { "det|linalg.det", TORCH | TENSOR, "(Tensor input)", determinant, 0, 0, NULL },
-    { "logdet", TORCH | TENSOR, "(Tensor input)", determinant, 0, 1, NULL },
-    { "slogdet|linalg.slogdet", TORCH | TENSOR, "(Tensor input)", determinant, 0, 2, NULL },
-    { "_linalg_det", TORCH, "(Tensor input)", determinant_and_factors, 0, 0, NULL },
-    { "_linalg_slogdet", TORCH, "(Tensor input)", determinant_and_factors, 0, 2, NULL },
     { "_linalg_solve_ex", TORCH, "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", solution_and_factors, 0, 0, NULL },
     { "_cholesky_solve_helper", TORCH, "(Tensor input, Tensor A, bool upper)", cholesky_solve, 0, 0, "A" },
     { "matrix_power|linalg.matrix_power", TORCH | TENSOR, "(Tensor input, int n)", matrix_power, 0, 0, NULL },

@@ -88,6 +88,19 @@ static void l1_loss(struct call *call)
     call_return_typed(call, loss_reduced(call, d), dtype_component(pair.dtype));
 }
 
+/* sign(d) toward d. In a model: where d is 0, any slope between those of the two sides. A kernel that asks for d < width before it asks for
+ * d = 0 has one of them there. */
+static void distance_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                              const void *parameters)
+{
+    struct node *d = node->inputs[1], *slope = node_apply(tape, "sign", d);
+    struct node *kinks =
+        node_to_real(tape, node_compare(tape, COMPARE_EQ, d, node_scalar(tape, 0)));
+    double roundings = (tape_is_typical(tape) ? 4 : 1) / tape->unit;
+    (void)parameters;
+    gradient_pass(tape, d, cotangent, node_model_error(tape, slope, kinks, roundings));
+}
+
 /* d^2 / (2 width) within the width, scale (|d| - width / 2) beyond; smooth_l1: scale 1 and the
  * parabola divided by the width; huber: the whole multiplied by it. */
 static void smooth_loss(struct call *call)
@@ -99,6 +112,7 @@ static void smooth_loss(struct call *call)
     struct node *d = node_model_any_slope_at_nan(tape, node_subtract(tape, pair.x, pair.t));
     struct node *size = node_apply(tape, "abs", d);
     if (width == 0 && !huber) {
+        size = node_stated_gradient(tape, size, 1, &d, distance_backward, NULL);
         call_return_typed(call, loss_reduced(call, size), pair.dtype);
         return;
     }

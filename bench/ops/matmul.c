@@ -205,6 +205,8 @@ static void kron(struct call *call)
         out[d] = ea * eb;
     }
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
+    a = node_as_operand(tape, a, dtype);
+    b = node_as_operand(tape, b, dtype);
     struct node *y = node_multiply_as(tape, dtype, node_reshape(tape, a, 2 * rank, sa),
                                       node_reshape(tape, b, 2 * rank, sb));
     call_return_typed(call, node_reshape(tape, y, rank, out), dtype);
@@ -217,6 +219,11 @@ static void chain_matmul(struct call *call)
     if (!call_require(call, count, "a chain needs at least one matrix")) return;
     struct node *y = matrices[0];
     for (int i = 1; i < count; i++) y = compose_matmul(call->tape, y, matrices[i]);
+    if (count > 2 && tape_is_model(call->tape)) { /* kernels take the cheapest order */
+        struct node *other = matrices[count - 1];
+        for (int i = count - 1; i-- > 0;) other = compose_matmul(call->tape, matrices[i], other);
+        y = node_model_either(call->tape, y, other);
+    }
     call_return(call, y);
 }
 

@@ -46,7 +46,9 @@ static void add_combined(struct call *call)
         call_return(call, node_integer_binary(tape, dtype, wrapping_add, x, y));
         return;
     }
-    a = operand_repeated(tape, a, x);
+    x = node_as_operand(tape, x, dtype);
+    a = operand_repeated(tape, node_as_operand(tape, a, dtype), x);
+    b = node_as_operand(tape, b, dtype);
     struct node *y = divides ? node_divide(tape, a, b) : node_multiply(tape, a, b);
     if (call_real(call, "value") != 1) y = node_multiply(tape, y, value);
     y = node_add(tape, x, y);
@@ -74,8 +76,12 @@ static void lerp(struct call *call)
     struct node *weight = call_tensor(call, "weight");
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
     struct node *y = node_add(tape, a, node_multiply(tape, weight, node_subtract(tape, b, a)));
-    if (tape_is_model(tape)) { /* or two products, which is also what autograd differentiates */
+    if (tape_is_model(
+            tape)) { /* or two products, which is also what autograd differentiates, or from the other end */
         struct node *rest = node_subtract(tape, node_scalar(tape, 1), weight);
+        struct node *way = node_detach(tape, node_subtract(tape, b, a));
+        struct node *back = node_multiply(tape, way, node_detach(tape, rest));
+        y = node_model_either(tape, y, node_subtract(tape, node_detach(tape, b), back));
         y = node_model_either(
             tape, y, node_add(tape, node_multiply(tape, rest, a), node_multiply(tape, weight, b)));
     }

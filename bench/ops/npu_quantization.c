@@ -407,7 +407,7 @@ static void rms_norm_quant(struct call *call)
 static void rms_norm_quant_v2(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "x"), *gamma = call_tensor(call, "gamma"), *rstd;
+    struct node *x = call_tensor(call, "x"), *gamma = call_tensor(call, "gamma"), *rstd = x;
     struct node *scale = node_to_real(tape, call_tensor(call, "scale"));
     struct node *beta = call_optional_tensor(call, "beta"),
                 *offset = call_optional_tensor(call, "offset");

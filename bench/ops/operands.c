@@ -9,6 +9,14 @@
 #include "bench/primitives/unary.h"
 #include "bench/tape/broadcast.h"
 
+/* Tensors of no dimensions and of other kinds do not widen the result: they are cast to it. */
+static struct operands with_casts(struct tape *tape, struct operands operands)
+{
+    operands.a = node_as_operand(tape, operands.a, operands.dtype);
+    operands.b = node_as_operand(tape, operands.b, operands.dtype);
+    return operands;
+}
+
 struct operands two_operands(struct call *call, const char *first, const char *second)
 {
     struct tape *tape = call->tape;
@@ -22,7 +30,7 @@ struct operands two_operands(struct call *call, const char *first, const char *s
         if (operands.b->dtype != operands.dtype)
             operands.b = node_to_integer(tape, operands.b, operands.dtype);
     }
-    return operands;
+    return with_casts(tape, operands);
 }
 
 struct operands two_float_operands(struct call *call, const char *first, const char *second)
@@ -30,7 +38,7 @@ struct operands two_float_operands(struct call *call, const char *first, const c
     struct operands operands = { call_tensor(call, first), call_tensor(call, second), DT_NONE,
                                  false };
     operands.dtype = call_float_type(call, (struct node *[]){ operands.a, operands.b }, 2);
-    return operands;
+    return with_casts(call->tape, operands);
 }
 
 struct node *operand_repeated(struct tape *tape, struct node *x, const struct node *other)

@@ -219,30 +219,48 @@ static struct node *of_rank(struct tape *tape, struct node *a, int64_t rank)
     return product(tape, v, adjoint_of(tape, u));
 }
 
-/* The squared magnitudes of a node, without its gradient. */
-static struct node *squared_magnitudes(struct tape *tape, struct node *x)
+/* The norms of the rows (dim 2) or columns (dim 1) of a batch of matrices, without their gradients; the dimension stays as 1. */
+static struct node *norms_along(struct tape *tape, struct node *x, uint32_t dims)
 {
     struct node *re = node_detach(tape, node_real_part(tape, x));
     struct node *squares = node_multiply(tape, re, re);
-    if (!x->imaginary) return squares;
-    struct node *im = node_detach(tape, node_imaginary_part(tape, x));
-    return node_add(tape, squares, node_multiply(tape, im, im));
+    if (x->imaginary) {
+        struct node *im = node_detach(tape, node_imaginary_part(tape, x));
+        squares = node_add(tape, squares, node_multiply(tape, im, im));
+    }
+    return node_apply(tape, "sqrt", node_sum(tape, squares, dims, true));
+}
+
+/* The norms of the rows or columns of 1 - p, p a product of an inverse and its matrix. */
+static struct node *norms_outside(struct tape *tape, struct node *p, uint32_t dims)
+{
+    struct node *one = ones_on_diagonal(tape, p->shape[1], p->shape[2]);
+    return norms_along(tape, node_subtract(tape, one, p), dims);
 }
 
 /* In a model: the inverse y of a as kernels form it from singular vectors, which are those of a + E with |E| <= p(n) u |a| in the
- * norm (Golub and Van Loan, Matrix Computations, section 5.4.8): y E y is as large as the product of the norms of a row and a
- * column of y. y itself otherwise. */
+ * norm (Golub and Van Loan, Matrix Computations, section 5.4.8). To first order (Wedin, BIT 13, 1973) y is off by
+ *     -y E y + y y^H E^H (1 - a y) + (1 - y a) E^H y^H y,
+ * an element of each by |E| times the norm of a row of the left factor and of a column of the right one. The second and third are 0
+ * where a has full row and column rank: alone they say what becomes of small elements of the inverse of a vector. y itself
+ * otherwise. */
 static struct node *by_singular_values(struct tape *tape, struct node *y, struct node *a)
 {
+    enum { COLUMNS = 1u << 1, ROWS = 1u << 2 };
     if (!tape_is_model(tape) || tape_failed(tape)) return y;
     double roundings = 8 * sqrt((double)(a->shape[1] + a->shape[2]));
-    struct node *squares = squared_magnitudes(tape, y);
-    struct node *rows = node_sum(tape, squares, 1u << 2, true);
-    struct node *columns = node_sum(tape, squares, 1u << 1, true);
-    struct node *whole = node_sum(tape, squared_magnitudes(tape, a), 1u << 1 | 1u << 2, true);
-    struct node *products =
-        node_multiply(tape, node_matmul(tape, rows, false, columns, false), whole);
-    struct node *size = node_apply(tape, "sqrt", products);
+    struct node *plain = node_detach(tape, y), *adjoint = adjoint_of(tape, plain);
+    struct node *sides[3][2] = {
+        { norms_along(tape, plain, ROWS), norms_along(tape, plain, COLUMNS) },
+        { norms_along(tape, product(tape, plain, adjoint), ROWS),
+          norms_outside(tape, product(tape, a, plain), COLUMNS) },
+        { norms_outside(tape, product(tape, plain, a), ROWS),
+          norms_along(tape, product(tape, adjoint, plain), COLUMNS) },
+    };
+    struct node *size = node_multiply(tape, sides[0][0], sides[0][1]);
+    for (int i = 1; i < 3; i++)
+        size = node_add(tape, size, node_multiply(tape, sides[i][0], sides[i][1]));
+    size = node_multiply(tape, size, norms_along(tape, a, COLUMNS | ROWS));
     if (!y->imaginary) return node_model_error(tape, y, size, roundings);
     return node_complex(tape, node_model_error(tape, node_real_part(tape, y), size, roundings),
                         node_model_error(tape, node_imaginary_part(tape, y), size, roundings));

@@ -209,6 +209,21 @@ static void trace(struct call *call)
 
 /* ---- logsumexp -------------------------------------------------------------------------------- */
 
+/* In a model: lines of `count` elements, whose slopes are open where one of the line is infinity: exp(x - y) is 0 for what is finite, and
+ * exp(x - max) over its sum is NaN everywhere. */
+static struct node *open_beside_infinity(struct tape *tape, struct node *lines, size_t count)
+{
+    if (!tape_is_model(tape) || !lines->tracked || lines->imaginary || !count) return lines;
+    const double *x = node_values(tape, lines);
+    struct node *lost = node_new_integer(tape, DT_BOOL, lines->rank, lines->shape);
+    for (size_t first = 0; !tape_failed(tape) && first < lines->n; first += count) {
+        bool endless = false;
+        for (size_t i = first; i < first + count; i++) endless |= x[i] == INFINITY;
+        for (size_t i = first; i < first + count; i++) lost->integer[i] = endless;
+    }
+    return node_model_any_slope(tape, lines, lost);
+}
+
 static void logsumexp(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -227,6 +242,7 @@ static void logsumexp(struct call *call)
     for (int d = 0; d < kept; d++) shape[d] = x->shape[order[d]];
     shape[kept] = (int64_t)reduction.count;
     struct node *lines = node_reshape(tape, node_permute(tape, x, order), kept + 1, shape);
+    lines = open_beside_infinity(tape, lines, (size_t)reduction.count);
     struct node *y = node_logsumexp(tape, lines, kept);
     memcpy(shape, x->shape, sizeof shape);
     for (int d = 0; d < x->rank; d++)

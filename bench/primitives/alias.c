@@ -122,6 +122,18 @@ struct node *node_model_anything(struct tape *tape, struct node *y, struct node 
     return node;
 }
 
+struct node *node_model_open_at_infinity(struct tape *tape, struct node *y)
+{
+    if (!tape_is_model(tape) || y->integer || y->imaginary) return y;
+    const double *value = node_values(tape, y);
+    bool any = false;
+    for (size_t i = 0; !tape_failed(tape) && i < y->n; i++) any |= isinf(value[i]) != 0;
+    if (!any) return y;
+    struct node *lost = node_new_integer(tape, DT_BOOL, y->rank, y->shape);
+    for (size_t i = 0; !tape_failed(tape) && i < y->n; i++) lost->integer[i] = isinf(value[i]) != 0;
+    return node_model_anything(tape, y, lost);
+}
+
 static void any_slope_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     struct node *lost = (struct node *)node->parameters;
@@ -166,8 +178,9 @@ struct node *node_model_either(struct tape *tape, struct node *y, struct node *o
     (void)node_values(tape, other);
     if (!node_need_errors(tape, node)) return y;
     for (size_t i = 0; i < y->n; i++) {
-        node->value[i] = value[i];
-        bool lost = isnan(other->value[i]) && !isnan(value[i]); /* infinity less infinity, say */
+        bool lost = isnan(other->value[i]) != isnan(value[i]) || /* infinity less infinity, say */
+                    isinf(other->value[i]) != isinf(value[i]);
+        node->value[i] = lost && !isfinite(value[i]) ? 1 : value[i]; /* what may be divided by */
         node->error[i] = lost ? INFINITY : fmax(node_error(y, i), node_error(other, i));
     }
     return node;

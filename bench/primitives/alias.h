@@ -31,6 +31,9 @@ struct node *node_model_own_error(struct tape *tape, struct node *y, struct node
 struct node *node_model_anything(struct tape *tape, struct node *y, struct node *lost);
 struct node *node_model_any_slope(struct tape *tape, struct node *x, struct node *lost);
 
+/* In a model: y, of which a kernel may return anything where it is infinite. y itself otherwise. */
+struct node *node_model_open_at_infinity(struct tape *tape, struct node *y);
+
 /* In a model: x, whose gradient may be anything where it is no number. Kernels of functions in pieces compare all the same, and take
  * the slope of either piece: x > 0 and x <= 0 are both false. x itself otherwise. */
 struct node *node_model_any_slope_at_nan(struct tape *tape, struct node *x);

@@ -2,9 +2,12 @@
 #include "bench/primitives/casts.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "bench/arithmetic/rounding.h"
 #include "bench/primitives/alias.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 
 /* ---- integral to real ----------------------------------------------------------------------- */
@@ -72,4 +75,38 @@ struct node *node_cast(struct tape *tape, struct node *x, enum dtype dtype)
     }
     if (!dtype_is_complex(dtype)) real->imaginary = NULL;
     return real;
+}
+
+/* ---- of operands ------------------------------------------------------------------------------ */
+
+static void cast_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    tape_accumulate(tape, node->inputs[0], cotangent);
+}
+
+static const struct primitive cast_primitive = { "a cast", cast_backward, input_enclose,
+                                                 input_pair };
+
+/* Has `dtype` fewer digits than x may have? */
+static bool is_shortened(const struct node *x, enum dtype dtype)
+{
+    if (x->imaginary || x->dtype == DT_NONE || !dtype_is_float(dtype)) return false;
+    int bits = dtype_info(dtype)->significand_bits;
+    if (bits >= 24 || x->dtype == DT_BOOL) return false;
+    return x->integer || dtype_info(x->dtype)->significand_bits > bits;
+}
+
+struct node *node_as_operand(struct tape *tape, struct node *x, enum dtype dtype)
+{
+    if (!(tape->stage > 0 || tape->deviation) || tape_failed(tape) || !is_shortened(x, dtype))
+        return x;
+    x = node_to_real(tape, x);
+    const double *value = node_values(tape, x);
+    struct node *node = node_new(tape, &cast_primitive, dtype, x->rank, x->shape, 1, &x, NULL);
+    if (tape_failed(tape)) return tape_failure(tape);
+    memcpy(node->value, value, x->n * sizeof *value);
+    if (tape_is_model(tape) && node_need_errors(tape, node))
+        for (size_t i = 0; i < x->n; i++) node->error[i] = node_error(x, i);
+    model_stages(tape, node);
+    return node;
 }

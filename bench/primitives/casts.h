@@ -14,4 +14,8 @@ struct node *node_to_integer(struct tape *tape, struct node *x, enum dtype dtype
 /* x.to(dtype) for any pair of dtypes. Tracked for real -> real. */
 struct node *node_cast(struct tape *tape, struct node *x, enum dtype dtype);
 
+/* x, which a kernel that rounds between its steps casts to the short `dtype` of its result first: of a wider float or an integer, a step. x itself
+ * otherwise. */
+struct node *node_as_operand(struct tape *tape, struct node *x, enum dtype dtype);
+
 #endif

@@ -229,8 +229,21 @@ static struct node *complex_tan(struct tape *tape, struct node *x)
     return times_minus_i(tape, complex_tanh(tape, times_i(tape, x)));
 }
 
+static struct node *one_minus_square(struct tape *tape, struct node *x)
+{
+    return node_offset(tape, node_negate(tape, node_multiply(tape, x, x)), 1);
+}
+
+/* 1 + 1 / |sqrt(w)|, w = 1 - z^2: the root of w is off by so many roundings of w, by the root of one where w itself is less. */
+static struct node *over_root(struct tape *tape, struct node *x)
+{
+    struct node *size = node_magnitude(tape, one_minus_square(tape, x));
+    struct node *over = node_apply(tape, "rsqrt", node_offset(tape, size, tape->unit));
+    return node_offset(tape, over, 1);
+}
+
 /* Kernels go through logarithms: asin z = -i log(i z + sqrt(1 - z^2)), off by roundings of 1 and, where the two terms
- * cancel, of |z|^2 times that; atan z = i / 2 log((i + z) / (i - z)), by roundings of 1. */
+ * cancel, of |z|^2 times that, and by what the root is; atan z = i / 2 log((i + z) / (i - z)), by roundings of 1. */
 static struct node *by_logarithm(struct tape *tape, struct node *y, struct node *x, bool cancels)
 {
     enum { ROUNDINGS = 8 };
@@ -238,8 +251,20 @@ static struct node *by_logarithm(struct tape *tape, struct node *y, struct node 
     struct parts q = parts_of(tape, y);
     struct node *size = node_detach(tape, node_magnitude(tape, x));
     size = node_offset(tape, node_scale(tape, node_multiply(tape, size, size), cancels), 1);
+    if (cancels) size = node_multiply(tape, size, node_detach(tape, over_root(tape, x)));
     return node_complex(tape, node_model_error(tape, q.re, size, ROUNDINGS),
                         node_model_error(tape, q.im, size, ROUNDINGS));
+}
+
+/* But for the reference: y = f(z), whose slope kernels form as `scale` over 1 - z^2 or its root: the square is rounded, and cancels beside 1
+ * and -1. */
+static struct node *sloped_by_square(struct tape *tape, struct node *y, struct node *x, bool root,
+                                     double scale)
+{
+    if (tape->arithmetic == BENCH_REFERENCE) return y;
+    struct node *rest = one_minus_square(tape, x);
+    struct node *slope = complex_reciprocal(tape, root ? complex_sqrt(tape, rest) : rest);
+    return with_slope(tape, y, x, node_scale(tape, slope, scale));
 }
 
 /* Kahan: with a = sqrt(1 - z), b = sqrt(1 + z),
@@ -253,7 +278,7 @@ static struct node *complex_asin(struct tape *tape, struct node *x)
     struct node *y = node_complex(
         tape, node_apply2(tape, "atan2", node_real_part(tape, x), node_real_part(tape, product)),
         node_apply(tape, "asinh", node_imaginary_part(tape, other)));
-    return by_logarithm(tape, y, x, true);
+    return sloped_by_square(tape, by_logarithm(tape, y, x, true), x, true, 1);
 }
 
 /* re acos z = 2 atan2(re a, re b),  im acos z = asinh(im(conj(b) a)). */
@@ -266,7 +291,7 @@ static struct node *complex_acos(struct tape *tape, struct node *x)
         node_apply2(tape, "atan2", node_real_part(tape, a), node_real_part(tape, b));
     struct node *y = node_complex(tape, node_scale(tape, half, 2),
                                   node_apply(tape, "asinh", node_imaginary_part(tape, other)));
-    return by_logarithm(tape, y, x, true);
+    return sloped_by_square(tape, by_logarithm(tape, y, x, true), x, true, -1);
 }
 
 /* re acosh z = asinh(re(conj(a) b)), im acosh z = 2 atan2(im a, re b), a, b = sqrt(z -+ 1). */
@@ -297,7 +322,8 @@ static struct node *complex_atanh(struct tape *tape, struct node *x)
     struct node *width = node_multiply(tape, below, node_add(tape, one, p.re));
     struct node *im =
         node_apply2(tape, "atan2", node_scale(tape, p.im, 2), node_subtract(tape, width, square));
-    return node_complex(tape, node_scale(tape, re, 0.25), node_scale(tape, im, 0.5));
+    struct node *y = node_complex(tape, node_scale(tape, re, 0.25), node_scale(tape, im, 0.5));
+    return sloped_by_square(tape, y, x, false, 1);
 }
 
 static struct node *complex_atan(struct tape *tape, struct node *x)

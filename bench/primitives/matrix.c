@@ -99,6 +99,21 @@ static void enclose_function(struct enclosure *enclosure, void *ball, struct nod
     arb_mat_clear(out);
 }
 
+/* In a model: does matrix b of a hold what is not finite? Then the n elements of the node that start at `first` may be anything: elimination
+ * makes infinities, zeros or NaN of them, as its order has it. */
+static bool model_opens(struct tape *tape, struct node *node, const struct node *a, size_t b,
+                        size_t first, size_t n)
+{
+    size_t size = (size_t)(a->shape[1] * a->shape[2]);
+    bool finite = true;
+    for (size_t i = 0; i < size; i++) finite = finite && isfinite(a->value[b * size + i]);
+    for (size_t i = first; i < first + n && !finite && tape_is_model(tape); i++) {
+        node->value[i] = 0;
+        node->error[i] = INFINITY;
+    }
+    return !finite && tape_is_model(tape);
+}
+
 /* ---- LU ------------------------------------------------------------------------------------------- */
 
 double pivot_slack(const struct node *a, size_t first)
@@ -242,7 +257,8 @@ struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots, co
     for (size_t i = 0; i < batches * n; i++) (*pivots)->integer[i] = (int64_t)lu->pivot[i] + 1;
     no_bound(tape, node);
     for (size_t b = 0; b < batches && tape_is_model(tape) && !tape_failed(tape); b++)
-        matrix_model_lu(tape, node->error + b * n * n, a, b * n * n, n, lu->pivot + b * n);
+        if (!model_opens(tape, node, a, b, b * n * n, n * n))
+            matrix_model_lu(tape, node->error + b * n * n, a, b * n * n, n, lu->pivot + b * n);
     node_round(tape, node);
     return node;
 }
@@ -360,7 +376,8 @@ struct node *node_inverse(struct tape *tape, struct node *a)
         invert(x, lu, a->value + b * n * n, n, pivot);
         if (!certify) continue;
         if (tape_is_model(tape)) {
-            model_inverse(tape, node, a, b, lu, pivot);
+            if (!model_opens(tape, node, a, b, b * n * n, n * n))
+                model_inverse(tape, node, a, b, lu, pivot);
             continue;
         }
         double r = residual_norm(tape, a, x, b * n * n, n);
@@ -425,7 +442,7 @@ struct node *node_determinant(struct tape *tape, struct node *a)
     no_bound(tape, node);
     for (size_t b = 0; b < batches && tape_is_model(tape) && !tape_failed(tape); b++) {
         double size = fabs(node->value[b]);
-        if (!isfinite(size)) continue;
+        if (model_opens(tape, node, a, b, b, 1) || !isfinite(size)) continue;
         invert(x, lu, a->value + b * n * n, n, pivot);
         const struct lu_factors turned = eliminate_transpose(tape, a, b * n * n, n);
         const struct factored m = { a, b * n * n, n, { lu, pivot }, turned, x };
@@ -605,22 +622,36 @@ static void squared_error(const struct tape *tape, double *error, const double *
 enum { IMITATIONS = 4 };
 
 /* Errors of random signs, which go through the squarings as a kernel's do, S R + R S: squares of independent elements forget that errors along the
- * largest eigenvalue double every time. `r` holds IMITATIONS of them. */
+ * largest eigenvalue double every time. Equal elements of S, which are sums of equal products, err alike: they have one sign. `r` holds
+ * IMITATIONS of them. */
 struct imitation {
     double *r;
     uint64_t state;
 };
 
-static double random_sign(struct imitation *imitation)
+static uint64_t mixed(uint64_t x)
 {
-    imitation->state = imitation->state * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return imitation->state >> 63 ? 1 : -1;
+    x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
-static void begin_imitation(struct imitation *imitation, const double *error, size_t n)
+/* Of an element of this value, equal ones up to what their own sums are off by. */
+static double sign_of(const struct imitation *imitation, double value)
 {
-    for (size_t i = 0; i < IMITATIONS * n * n; i++)
-        imitation->r[i] = random_sign(imitation) * error[i % (n * n)];
+    float shortened = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &shortened, sizeof bits);
+    return mixed(mixed(bits) ^ imitation->state) >> 63 ? 1 : -1;
+}
+
+static void begin_imitation(struct imitation *imitation, const double *s, const double *error,
+                            size_t n)
+{
+    for (size_t m = 0; m < IMITATIONS; m++) {
+        imitation->state = mixed(imitation->state);
+        for (size_t i = 0; i < n * n; i++)
+            imitation->r[m * n * n + i] = sign_of(imitation, s[i]) * error[i];
+    }
 }
 
 /* One squaring of S. `scratch`: three matrices. */
@@ -635,19 +666,19 @@ static void square_imitation(const struct tape *tape, struct imitation *imitatio
         double *r = imitation->r + m * n * n;
         multiply_into(left, s, r, n);
         multiply_into(right, r, s, n);
+        imitation->state = mixed(imitation->state);
         for (size_t i = 0; i < n * n; i++)
-            r[i] = left[i] + right[i] + random_sign(imitation) * own[i];
+            r[i] = left[i] + right[i] + sign_of(imitation, s[i]) * own[i];
     }
 }
 
-/* Errors that are no less than those imitated, in their root mean square. */
+/* Errors that are no less than those imitated, the largest: what is along one vector is one draw for all elements, and the root mean square of
+ * so few draws may be half of what is expected. */
 static void raise_to_imitation(double *error, const struct imitation *imitation, size_t n)
 {
     for (size_t i = 0; i < n * n; i++) {
-        double squares = 0;
         for (size_t m = 0; m < IMITATIONS; m++)
-            squares += imitation->r[m * n * n + i] * imitation->r[m * n * n + i];
-        error[i] = fmax(error[i], sqrt(squares / IMITATIONS));
+            error[i] = fmax(error[i], fabs(imitation->r[m * n * n + i]));
     }
 }
 
@@ -659,7 +690,8 @@ enum { POLYNOMIAL_PRODUCTS = 8 };
  * squares. W = exp(|A| / 2^s)
  * bounds all that the polynomial adds up, so it is off by E = POLYNOMIAL_PRODUCTS (n + 1) u W, and by W F W for errors F of A / 2^s
  * (exp(A + F) - exp(A) = int exp(t A) F exp((1 - t) A) dt); then E goes through the squarings (Higham, Functions of Matrices, section
- * 10.3). Where a square overflows nothing is known. `scratch` has room for seven matrices and the imitations. */
+ * 10.3). The limits of the norm are those at which the polynomial ends: what it leaves out is exp((1 + d) A) with |d| <= u, off by u A exp(A),
+ * all elements to one side. Where a square overflows nothing is known. `scratch` has room for seven matrices and the imitations. */
 static void model_exponential(struct tape *tape, struct node *node, const struct node *a, size_t b,
                               double *scratch)
 {
@@ -684,13 +716,17 @@ static void model_exponential(struct tape *tape, struct node *node, const struct
     exponential_of_halved(s, x, n, halvings, scratch);
     struct imitation imitation = { scratch + 7 * size, 1 };
     bool imitates = tape_is_typical(tape) && halvings > 0;
-    if (imitates) begin_imitation(&imitation, error, n);
+    if (imitates) begin_imitation(&imitation, s, error, n);
     for (; halvings > 0; halvings--) {
         squared_error(tape, error, s, n, scratch);
         if (imitates) square_imitation(tape, &imitation, s, n, scratch);
         square(s, n, scratch);
     }
     if (imitates) raise_to_imitation(error, &imitation, n);
+    multiply_into(moved, x, s, n);
+    double backward = tape->unit * (tape_is_typical(tape) ? 0.25 : 1);
+    for (size_t i = 0; i < size; i++)
+        error[i] = tape_join(tape, error[i], backward * fabs(moved[i]));
     for (size_t i = 0; i < size; i++)
         if (!isfinite(s[i]) || isnan(error[i])) error[i] = INFINITY;
 }

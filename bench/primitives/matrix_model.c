@@ -198,13 +198,15 @@ void matrix_model_cholesky(struct tape *tape, double *error, const struct factor
 struct walk {
     double *x, *error;
     size_t n;
-    double unit;
+    double unit, tiny;
     bool typical;
 };
 
 static double joined(const struct walk *w, double a, double b)
 {
-    return w->typical ? sqrt(a * a + b * b) : a + b;
+    double squares = a * a + b * b;
+    if (!w->typical) return a + b;
+    return squares > 0x1p-1000 ? sqrt(squares) : hypot(a, b); /* smaller squares underflow */
 }
 
 /* Could errors make another element of column k the largest of those that are left? */
@@ -228,12 +230,12 @@ static void eliminate(const struct walk *w, size_t k)
         double *row = w->x + i * n, *error = w->error + i * n;
         double l = row[k] / top[k], size = fabs(l);
         double of_l = joined(w, error[k], size * top_error[k]) / fabs(top[k]);
-        error[k] = of_l = joined(w, of_l, 2 * w->unit * size);
+        error[k] = of_l = joined(w, of_l, 2 * w->unit * size + w->tiny);
         row[k] = l;
         for (size_t j = k + 1; j < n; j++) {
             double term = l * top[j];
             row[j] -= term;
-            double own = w->unit * (fabs(term) + fabs(row[j]));
+            double own = w->unit * (fabs(term) + fabs(row[j])) + w->tiny;
             double passed = joined(w, size * top_error[j], fabs(top[j]) * of_l);
             error[j] = joined(w, joined(w, error[j], passed), own);
         }
@@ -256,7 +258,11 @@ static size_t steps_that_hold(const struct walk *w, const size_t *pivot)
 void matrix_model_lu(struct tape *tape, double *error, const struct node *a, size_t first, size_t n,
                      const size_t *pivot)
 {
-    struct walk w = { tape_allocate(tape, n * n, sizeof *w.x), error, n, tape->unit,
+    struct walk w = { tape_allocate(tape, n * n, sizeof *w.x),
+                      error,
+                      n,
+                      tape->unit,
+                      tape->tiny,
                       tape_is_typical(tape) };
     if (!w.x) return;
     for (size_t i = 0; i < n * n; i++) {

@@ -640,8 +640,9 @@ DERIVATIVE(d_acosh)
     (void)y;
     if (as_kernels_do(tape))
         return node_apply(tape, "rsqrt", node_offset(tape, node_multiply(tape, x, x), -1));
-    return node_apply(tape, "rsqrt",
-                      node_multiply(tape, node_offset(tape, x, -1), node_offset(tape, x, 1)));
+    struct node *zero = node_scalar(tape, 0); /* -2 0 at -1 is 0 as x^2 - 1 is, not -0 */
+    struct node *square = node_multiply(tape, node_offset(tape, x, -1), node_offset(tape, x, 1));
+    return node_apply(tape, "rsqrt", node_add(tape, square, zero));
 }
 DERIVATIVE(d_atanh)
 {

@@ -54,6 +54,8 @@ struct node *updated_mean(struct tape *tape, struct node *mean, struct node *tot
             error += partial_error(tape, n, value[i], squares[i]);
         errors->value[i] = error * tape->unit;
     }
+    /* An update adds to an infinite mean the difference to it, which is no number. */
+    mean = node_model_open_at_infinity(tape, mean);
     return with_errors(tape, mean, errors);
 }
 

@@ -1,13 +1,13 @@
 #include "bench/pytorch_known.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* What the tensors of a call are. */
 struct kinds {
-    bool complex, integers, empty;
+    const struct tensor *first;
+    bool complex, integers, empty, broadcast;
 };
 
 static bool note_kind(struct value *value, void *context)
@@ -18,6 +18,10 @@ static bool note_kind(struct value *value, void *context)
     kinds->complex |= dtype_is_complex(tensor->dtype);
     kinds->integers |= dtype_is_integral(tensor->dtype);
     kinds->empty |= !tensor_elements(tensor);
+    if (!kinds->first) kinds->first = tensor;
+    kinds->broadcast |=
+        tensor->rank != kinds->first->rank ||
+        memcmp(tensor->shape, kinds->first->shape, (size_t)tensor->rank * sizeof *tensor->shape);
     return true;
 }
 
@@ -32,6 +36,7 @@ static bool is_case(const char *name, const struct kinds *kinds)
         { "complex", kinds->complex },
         { "integers", kinds->integers },
         { "empty", kinds->empty },
+        { "broadcast", kinds->broadcast },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(name, cases[i].name)) return cases[i].holds;
@@ -47,11 +52,20 @@ static const char *cut(char *text, char separator)
     return at + 1;
 }
 
+/* Is `api`, or what of it is behind the kind, one of the names joined by |? Cuts `names`. */
+static bool is_among(char *names, const char *api)
+{
+    const char *bare = strchr(api, '.') + 1;
+    for (char *rest, *name = strtok_r(names, "|", &rest); name; name = strtok_r(NULL, "|", &rest))
+        if (!strcmp(name, api) || !strcmp(name, bare)) return true;
+    return false;
+}
+
 bool pytorch_is_known_wrong(struct api_case *c, bool backward)
 {
     struct kinds kinds = { 0 };
     const char *side = backward ? "backward." : "forward.";
-    char line[512], api[256], pattern[128], precision[64];
+    char line[1024], api[256], names[512], precision[64];
     bool known = false;
 
     (void)value_each_tensor(&c->args, note_kind, &kinds);
@@ -63,11 +77,11 @@ bool pytorch_is_known_wrong(struct api_case *c, bool backward)
         exit(1);
     }
     while (!known && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%127s %63s", pattern, precision) != 2 || *pattern == '#') continue;
+        if (sscanf(line, "%511s %63s", names, precision) != 2 || *names == '#') continue;
         const char *of = cut(precision, ','), *place = cut(precision, ':');
         known = (!strcmp(precision, "float64") || !strcmp(precision, "both")) &&
-                !fnmatch(pattern, api, 0) && is_case(of, &kinds) &&
-                (!*place || !strncmp(place, side, strlen(side)));
+                is_case(of, &kinds) && (!*place || !strncmp(place, side, strlen(side))) &&
+                is_among(names, api);
     }
     fclose(file);
     return known;

@@ -9,18 +9,29 @@ static struct arena arena;
 static struct sample sample;
 static struct value cotangents; /* the bench reads them later */
 
-static struct reference *open_call(const char *call, bool gradient)
+static struct bench *opened(const char *call)
 {
     struct bench *bench;
-    struct bench_output *gradients;
-    struct numbers numbers = { 3 };
-    size_t count;
     arena_reset(&arena);
     const char *wrong = sample_parse(&sample, arena_copy_string(&arena, call), &arena);
     ck_assert_msg(!wrong, "%s: %s", call, wrong);
     ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
     ck_assert_int_eq(bench_model(bench).code, 0);
-    if (!gradient) return &bench_output(bench, 0)->reference;
+    return bench;
+}
+
+static struct reference *output_of(const char *call, size_t k)
+{
+    return &bench_output(opened(call), k)->reference;
+}
+
+static struct reference *open_call(const char *call, bool gradient)
+{
+    struct bench_output *gradients;
+    struct numbers numbers = { 3 };
+    size_t count;
+    if (!gradient) return output_of(call, 0);
+    struct bench *bench = opened(call);
     sample_cotangents(&cotangents, bench, &arena, &numbers);
     ck_assert_int_eq(bench_backward(&gradients, &count, bench, &cotangents).code, 0);
     return &gradients[0].reference;
@@ -44,6 +55,23 @@ static const struct {
     { "Torch.sinc(f32(2)[inf 1.5])", false },
     /* c / 0 times a mask of 0 */
     { "Torch.nanmean(f32(2,1)[nan 1], 1)", true },
+    { "Functional.hardtanh(f32(2)[nan 0.5])", true },
+    { "Functional.relu6(f32(2)[nan 1])", true },
+    /* rows whose norm is compared, and is no number */
+    { "Torch.renorm(f32(2,1)[nan 3], 2, 0, 1.5)", true },
+    /* -inf + w (-inf + inf), or (1 - w) -inf + w -inf */
+    { "Torch.lerp(f32(2)[-inf 1], f32(2)[-inf 2], 0.25)", false },
+    /* inf + 2 - 2 inf beside the root of inf */
+    { "Aten._euclidean_dist(f32(2,2)[inf 1 0 1], f32(1,2)[1 1])", false },
+    { "Aten._euclidean_dist(f32(2,1)[inf 3], f32(1,1)[1]')", true },
+    /* what elimination makes of infinities */
+    { "Torch.inverse(f32(2,1,1)[inf 2])", false },
+    { "Torch.det(f32(2,1,1)[inf 2])", false },
+    { "Torch.lu_factor(f32(2,1,1)[inf 2])", false },
+    /* exp(-inf), or exp(inf - inf) in a sum */
+    { "Torch.logsumexp(f32(2,1)[inf 1], 1)", true },
+    /* the logarithm of a negative number */
+    { "Torch.logdet(f32(2,1,1)[-2 1])", true },
 };
 
 START_TEST(what_kernels_choose_is_open)
@@ -65,6 +93,45 @@ START_TEST(hardswish_is_flat_at_minus_infinity)
 }
 END_TEST
 
+/* 1 / sqrt(x^2 - 1), whose root is that of 0 and not of -0. */
+START_TEST(the_slope_of_acosh_is_even)
+{
+    double right = open_call("Torch.acosh(f32(1)[1])", true)->hi[0];
+    double left = open_call("Torch.acosh(f32(1)[-1])", true)->hi[0];
+    ck_assert(isinf(right));
+    ck_assert_double_eq(left, right);
+}
+END_TEST
+
+/* A mean by updates adds to infinity what it is off by, inf - inf; one of NaN is NaN. */
+START_TEST(infinite_means_are_open)
+{
+    struct reference *r = open_call("Torch.mean(f32(3,2)[inf 1 nan 1 2 1], 1)", false);
+    ck_assert_double_eq(r->kernel_bound[0], 0);
+    ck_assert(isinf(output_of("Torch.var_mean(f32(3,2)[inf 1 nan 1 2 1], 1)", 1)->kernel_bound[0]));
+    r = output_of("Torch.var_mean(f32(3,2)[inf 1 nan 1 2 1], 1)", 1);
+    ck_assert_double_eq(r->kernel_bound[1], 0);
+    ck_assert_double_lt(r->kernel_bound[2], 1e-6);
+}
+END_TEST
+
+/* Frequencies of which a kernel for real numbers says 0, of the line alone that holds NaN. */
+START_TEST(transforms_of_nan_are_open)
+{
+    struct reference *r = open_call("Torch.fft.rfft(f32(2,4)[nan 1 2 3 1 2 3 4])", false);
+    for (size_t i = 0; i < r->n; i++)
+        ck_assert_msg(isinf(r->kernel_bound[i]) == (i < r->n / 2), "%zu", i);
+}
+END_TEST
+
+/* A^0 does not look at A. */
+START_TEST(no_power_of_nan_is_one)
+{
+    struct reference *r = open_call("Torch.matrix_power(f32(2,2)[nan 1 1 inf], 0)", false);
+    for (size_t i = 0; i < 4; i++) ck_assert_double_eq(r->hi[i], i % 3 == 0);
+}
+END_TEST
+
 /* A kernel's determinant may come out as 0 or of the other sign where rounding makes the matrix singular. */
 START_TEST(the_sign_of_a_determinant_near_0_is_open)
 {
@@ -73,6 +140,27 @@ START_TEST(the_sign_of_a_determinant_near_0_is_open)
     r = open_call("Torch.slogdet(f32(2,2)[1 3 0.5 1])", false);
     ck_assert_double_eq(r->hi[0], -1);
     ck_assert_double_eq(r->kernel_bound[0], 0);
+}
+END_TEST
+
+/* Logarithms of determinants that are no doubles, in kernels whose pivots are. */
+START_TEST(logarithms_of_determinants_do_not_overflow)
+{
+    const double log10 = log(10);
+    static const struct {
+        const char *call;
+        double tens;
+    } calls[] = {
+        { "Torch.logdet(f64(2,2)[1e200 0 0 1e200])", 400 },
+        { "Torch.logdet(f64(2,2)[1e-200 0 0 1e-200])", -400 },
+        { "Torch.logdet(f32(2,2)[1e30 0 0 1e30])", 60 },
+        { "Torch.logdet(c64(2,2)[1e30 0 0 0 0 0 1e30 0])", 60 },
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct reference *r = open_call(calls[i].call, false);
+        ck_assert_double_eq_tol(r->hi[0], calls[i].tens * log10, 1e-4);
+        ck_assert_msg(r->kernel_bound[0] < 1e-2, "%s: %g", calls[i].call, r->kernel_bound[0]);
+    }
 }
 END_TEST
 
@@ -85,8 +173,13 @@ int main(void)
     tcase_add_checked_fixture(tcase, NULL, teardown);
     tcase_add_loop_test(tcase, what_kernels_choose_is_open, 0,
                         sizeof open_elements / sizeof *open_elements);
+    tcase_add_test(tcase, infinite_means_are_open);
+    tcase_add_test(tcase, transforms_of_nan_are_open);
+    tcase_add_test(tcase, no_power_of_nan_is_one);
+    tcase_add_test(tcase, the_slope_of_acosh_is_even);
     tcase_add_test(tcase, hardswish_is_flat_at_minus_infinity);
     tcase_add_test(tcase, the_sign_of_a_determinant_near_0_is_open);
+    tcase_add_test(tcase, logarithms_of_determinants_do_not_overflow);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

@@ -354,6 +354,7 @@ START_TEST(every_golden_agrees)
            tally.records, tally.missing, tally.bad_forward, tally.bad_backward, tally.no_backward,
            tally.bad_native, tally.accepted, tally.defects, tally.rounded, tally.conventions,
            tally.undetermined);
+    fflush(stdout); /* what failed is read, also where the process ends at once */
     ck_assert_uint_gt(tally.records, 0);
     ck_assert_uint_eq(tally.missing + tally.bad_forward + tally.bad_backward + tally.no_backward +
                           tally.bad_native,

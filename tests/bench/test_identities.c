@@ -117,6 +117,19 @@ START_TEST(running_logsumexp_needs_no_global_maximum)
 }
 END_TEST
 
+START_TEST(cosines_are_kept_from_0_by_a_float32_constant)
+{
+    struct arena arena = { 0 };
+    /* 1 - 1e-6 / sqrt((1 + e) (1e-12 + e)): half of e's relative digits stay. */
+    const char *call = "Functional.cosine_embedding_loss(f64(1,1)[1], f64(1,1)[1e-6], i64(1)[1])";
+    double e = (double)1e-12f, want = 1 - 1e-6 / sqrt((1 + e) * (1e-12 + e));
+    ck_assert_double_eq_tol(output(evaluate(call, &arena), 0)->hi[0], want, 1e-13);
+    e = 1e-12;
+    ck_assert_double_ge(fabs(1 - 1e-6 / sqrt((1 + e) * (1e-12 + e)) - want), 1e-10);
+    arena_release(&arena);
+}
+END_TEST
+
 /* The variance of x + 2^24 is that of x: deviations are taken from the mean. */
 START_TEST(variance_is_shift_invariant)
 {
@@ -190,6 +203,7 @@ int main(void)
     tcase_add_test(tests, ctc_likelihoods_sum_to_one);
     tcase_add_test(tests, products_do_not_overflow_on_the_way);
     tcase_add_test(tests, running_logsumexp_needs_no_global_maximum);
+    tcase_add_test(tests, cosines_are_kept_from_0_by_a_float32_constant);
     tcase_add_test(tests, variance_is_shift_invariant);
     tcase_add_test(tests, quantiles_of_a_ramp_are_linear);
     tcase_add_test(tests, quotient_and_remainder_fit);

@@ -290,6 +290,45 @@ START_TEST(exponentials_of_positive_matrices_err_along_one_vector)
 }
 END_TEST
 
+/* Equal elements err alike: of a matrix of equal ones all errors are one, which every squaring doubles. */
+START_TEST(exponentials_of_constant_matrices_err_alike)
+{
+    struct tape typical;
+    double largest = 0, squares = 0;
+    tape_open(&typical, &arena, BENCH_MODEL_TYPICAL, false);
+    for (int draw = 0; draw < DRAWS; draw++) {
+        float a[N * N], got[N * N], value = (float)(2 + 2 * uniform());
+        for (int i = 0; i < N * N; i++) a[i] = value;
+        struct node *exponential = node_matrix_exponential(&typical, matrix(&typical, a, N));
+        ck_assert(!tape_failed(&typical));
+        exponentiate_in_float(got, a, 4);
+        double z = (got[1] - exponential->value[1]) / node_error(exponential, 1);
+        squares += z * z;
+        largest = fmax(largest, fabs(z));
+    }
+    double rms = sqrt(squares / DRAWS);
+    ck_assert_msg(largest < 3, "%g", largest);
+    ck_assert_msg(rms > 0.1, "%g", rms);
+}
+END_TEST
+
+/* Errors whose squares are no doubles are there all the same: 1e-200 (0.001 +- a few units of 3). */
+START_TEST(errors_of_small_factors_do_not_underflow)
+{
+    static double a[4] = { 3e-200, -3e-200, -3e-200, 3.001e-200 };
+    static const int64_t shape[3] = { 1, 2, 2 };
+    struct tensor *tensor = arena_allocate(&arena, sizeof *tensor);
+    struct tape typical;
+    struct node *pivots;
+    tape_open(&typical, &arena, BENCH_MODEL_TYPICAL, true);
+    tensor_wrap(tensor, a, DT_F64, 3, shape);
+    struct node *factors = node_lu(&typical, node_leaf(&typical, tensor, false), &pivots, NULL);
+    ck_assert(!tape_failed(&typical));
+    ck_assert_double_gt(node_error(factors, 3), 1e-216);
+    ck_assert_double_lt(node_error(factors, 3), 1e-214);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("matrix_model");
@@ -303,6 +342,8 @@ int main(void)
     tcase_add_test(tests, eigenvectors_err_as_balancing_makes_them);
     tcase_add_test(tests, slopes_of_complex_lines_share_their_error);
     tcase_add_test(tests, exponentials_of_positive_matrices_err_along_one_vector);
+    tcase_add_test(tests, exponentials_of_constant_matrices_err_alike);
+    tcase_add_test(tests, errors_of_small_factors_do_not_underflow);
     suite_add_tcase(suite, tests);
     int failed = suite_run(suite);
     arena_release(&arena);

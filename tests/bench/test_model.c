@@ -266,6 +266,16 @@ static const struct {
     /* Singular vectors are off by the norm of the whole: 1e-4 beside 1 by 1e-7, its inverse by 10. */
     { "Torch.pinverse(f32(2,2)[1 0 0 1e-4])", -1, 0x8, 1, 0.1 },
     { "Torch.pinverse(f32(2,2)[1 0 0 0.5])", -1, 0, 0, 2e-5 },
+    { "Torch.pinverse(f32(1,2)[1 1e-6])", -1, 0x3, 1e-7, 0 },
+    { "Torch.pinverse(f32(1,2)[1 1e-6])", -1, 0, 0, 1e-5 },
+    /* A kernel adds the logarithms of pivots, which cancel here. */
+    { "Torch.logdet(f32(2,2)[1e30 0 0 1e-30])", -1, 0x1, 4e-6, 0 },
+    { "Torch.logdet(f32(2,2)[1e30 0 0 1e-30])", -1, 0, 0, 5e-5 },
+    /* Of a distance of 0 any slope from -1 to 1 is one. */
+    { "Functional.smooth_l1_loss(f32(2)[1 2], f32(2)[1 1]', reduction=\"none\", beta=0.0)", 0, 0x1,
+      0.02, 1e-6 },
+    { "Functional.smooth_l1_loss(f32(2)[1 2], f32(2)[1 1]', reduction=\"none\", beta=0.0)", 0, 0, 0,
+      10 },
     /* erf(y) is rounded as x is: Newton's step is off by a share of it. */
     { "Torch.erfinv(f32(3)[1e-8 0.001 -1e-20])", -1, 0, 0, 2e-9 },
     { "Torch.erfinv(f32(1)[0.9999])", -1, 1, 1e-4, 0 },
@@ -300,6 +310,11 @@ static const struct {
     { "Torch.sigmoid(c64(1)[9 0])", 0, 0x1, 1e-8, 1e-5 },
     { "Torch.atan(c64(1)[1e-4 0])", -1, 0x1, 1e-7, 1e-5 },
     { "Torch.acosh(c64(1)[3 0])", -1, 0, 0, 1e-5 },
+    /* 1 - z^2 beside 1, its root in the function and the quotient of it in the slope. */
+    { "Torch.asin(c64(1)[0.9999 0])", -1, 0x1, 1e-5, 1e-4 },
+    { "Torch.asin(c64(1)[0.9999 0])", -1, 0, 0, 3e-4 },
+    { "Torch.asin(c64(1)[0.9999 0])", 0, 0x1, 1e-4, 1 },
+    { "Torch.atanh(c64(1)[0.999 0])", 0, 0x1, 1e-4, 1 },
     /* A place that rounding may take to the other side of an input: 100 is next to it. */
     { "Functional.interpolate(f32(1,1,4)[100 1 1 1], None, 1.5, \"linear\", False)", -1, 0, 0,
       1e-3 },
@@ -314,6 +329,11 @@ static const struct {
     /* A convolution that begins its sums with the bias. */
     { "Functional.conv1d(f32(1,1,5)[1e-9 1e-9 1e-9 1e-9 1e-9], f32(1,1,5)[1 1 1 1 1], f32(1)[1])",
       -1, 0x1, 2.5e-7, 1e-6 },
+    /* (1 - 1.00001) 1 or 1 - 1.00001, each product rounded: from either end. */
+    { "Torch.linalg.multi_dot([f32(1,2)[1 1], f32(2,1)[1e4 1], f32(1,1)[1e-4]])", -1, 0x1, 1e-8,
+      1e-5 },
+    { "Torch.linalg.multi_dot([f32(1,1)[1], f32(1,2)[1e4 1e4], f32(2,1)[1 -1.0001]])", -1, 0x1,
+      1e-3, 1 },
     /* A pivot that cancels has the errors of what cancelled. */
     { "Torch.lu_factor(f32(2,2)[3 -3 -3 3.001])", -1, 0x8, 1.5e-7, 1e-6 },
     /* A batch of products that is summed from what it is added to. */

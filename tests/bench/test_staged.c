@@ -182,6 +182,59 @@ START_TEST(gradients_have_stages)
 }
 END_TEST
 
+static struct reference *gradient_of(const char *call, size_t i)
+{
+    struct bench *bench;
+    struct bench_output *gradients;
+    static struct value cotangents;
+    struct numbers numbers = { 7 };
+    size_t count;
+    arena_reset(&arena);
+    ck_assert_ptr_null(sample_parse(&sample, arena_copy_string(&arena, call), &arena));
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    ck_assert_int_eq(bench_model(bench).code, 0);
+    sample_cotangents(&cotangents, bench, &arena, &numbers);
+    ck_assert_int_eq(bench_backward(&gradients, &count, bench, &cotangents).code, 0);
+    ck_assert_uint_gt(count, i);
+    return &gradients[i].reference;
+}
+
+/* The gradient of a float32 factor of a bfloat16 tensor was a bfloat16 tensor: its only step, a sum, is rounded to that. */
+START_TEST(wide_gradients_of_short_results_have_stages)
+{
+    static const char *const calls[] = { "Torch.add(bf16(40), f32()[0.3])",
+                                         "Torch.mul(bf16(40), f32()[0.3])" };
+    for (size_t k = 0; k < 2; k++) {
+        struct reference *r = gradient_of(calls[k], 1);
+        ck_assert_int_eq(r->dtype, DT_F32);
+        ck_assert_int_eq(r->stage_dtype, DT_BF16);
+        ck_assert_int_eq(r->stage(r).code, 0);
+        ck_assert_ptr_nonnull(r->staged_bound);
+        ck_assert_double_ge(r->staged_bound[0], fabs(r->hi[0]) * 0x1p-9);
+        ck_assert_double_lt(r->kernel_bound[0], 1e-3);
+    }
+    ck_assert_ptr_null(gradient_of("Torch.mul(f32(40), f32()[0.3])", 1)->stage);
+}
+END_TEST
+
+/* A float32 number of no dimensions is cast to the dtype of the result. */
+START_TEST(wide_operands_are_cast)
+{
+    struct reference *r = open_output("Torch.mul(bf16(500), f32()[0.3])");
+    ck_assert_int_eq(r->stage(r).code, 0);
+    ck_assert_ptr_nonnull(r->staged_bound);
+    ck_assert_ptr_nonnull(strstr(r->staged_steps, "a cast"));
+    for (size_t i = 0; i < r->n; i++) {
+        double error = fabs(element(i) * bf16(0.3) - r->hi[i]);
+        ck_assert_double_le(error, r->staged_bound[i]);
+        ck_assert_double_ge(error, r->kernel_bound[i] * 100);
+    }
+    r = open_output("Torch.mul(bf16(500), bf16()[0.3])");
+    ck_assert_int_eq(r->stage(r).code, 0);
+    ck_assert_ptr_null(r->staged_bound);
+}
+END_TEST
+
 static void teardown(void) { arena_release(&arena); }
 
 int main(void)
@@ -196,6 +249,8 @@ int main(void)
     tcase_add_test(tcase, masks_round_nothing);
     tcase_add_test(tcase, one_step_has_no_stages);
     tcase_add_test(tcase, gradients_have_stages);
+    tcase_add_test(tcase, wide_gradients_of_short_results_have_stages);
+    tcase_add_test(tcase, wide_operands_are_cast);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

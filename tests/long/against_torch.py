@@ -366,7 +366,7 @@ def is_ill_posed(call, source):
         return bool(hermitian) != bool(named(source).get("hermitian")) or (
             hermitian and args[0].is_complex() and bool(args[0].diagonal(0, -2, -1).imag.any()))
     if base.endswith("solve_triangular"):  # a complex number in a real place
-        return len({t.is_complex() for t in tensors(args)}) > 1
+        return len({t.is_complex() for t in list(tensors(args)) + list(tensors(call.kwargs))}) > 1
     if base.startswith("upsample_"):  # scales that are not those of the sizes
         return options_of(call) != options_of(source) or any(v != source.kwargs.get(k) for k, v in call.kwargs.items()
                                                              if not isinstance(v, torch.Tensor))
@@ -406,6 +406,8 @@ def is_ill_posed(call, source):
     if base == "histogram" and isinstance(arguments.get("bins"), torch.Tensor):  # edges out of order
         return bool((arguments["bins"].diff() < 0).any())
     if base in ("__getitem__", "__setitem__") and len(args) > 1 and type(args[1]) is list:  # a dump has tuples as lists
+        return True
+    if base in ("resize_", "resize_as_") and not first.is_contiguous():  # elements in the order of memory, which a dump may not have
         return True
     if base in CASTS and any(bool((t.abs() >= 2.0 ** 31).any()) for t in tensors(args) if is_inexact(t)):  # undefined in C++
         return True

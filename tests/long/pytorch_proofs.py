@@ -1,15 +1,17 @@
 """What pytorch_known.txt says of PyTorch 1.13, shown without this program: python3 pytorch_proofs.py
 
-Each proof compares PyTorch with itself (values with gradients, one call with the sum that it stands for) or with mpmath. A
-proof that fails is printed: that version has no such defect. Exits 1 then.
+Each proof compares PyTorch with itself (values with gradients, one call with the steps that it stands for) or with mpmath. A
+proof that fails is printed: that version has no such defect. So is a line of
+pytorch_known.txt without a proof. Exits 1 then.
 """
 import math
+import pathlib
 import sys
 
 import mpmath
 import torch
 
-f64, c128 = torch.float64, torch.complex128
+f64, c128, bf16, F = torch.float64, torch.complex128, torch.bfloat16, torch.nn.functional
 
 
 def slope(f, x, h):
@@ -17,9 +19,11 @@ def slope(f, x, h):
     return ((f(x + h) - f(x - h)) / (2 * h)).item()
 
 
-def gradient(f, x):
+def gradient(f, x, c=None):
+    """That of the sum of f(x), or of c f(x)."""
     x = x.clone().requires_grad_()
-    return torch.autograd.grad(f(x).sum(), x)[0]
+    y = f(x)
+    return torch.autograd.grad(y, x, torch.ones_like(y) if c is None else c)[0]
 
 
 def dot():
@@ -33,11 +37,9 @@ def ne_():
 
 
 def huber_loss():
-    x, t = torch.tensor([[0.25]], dtype=f64), torch.zeros(3, 1, dtype=f64)
-
-    def loss(x):
-        return torch.ops.aten.huber_loss(x, t, 1, 1.0)
-    return abs(gradient(loss, x).item() - slope(loss, x, 1e-6)) > 0.1
+    x, t, aten = torch.tensor([[0.25]], dtype=f64), torch.zeros(3, 1, dtype=f64), torch.ops.aten
+    return all(abs(gradient(f, x).item() - slope(f, x, 1e-6)) > 0.1 for f in (
+        lambda x: aten.huber_loss(x, t, 1, 1.0), lambda x: aten.mse_loss(x, t, 1), lambda x: aten.smooth_l1_loss(x, t, 1, 1.0)))
 
 
 def side_of_the_cut():
@@ -83,32 +85,165 @@ def embedding_bag():
     return got.flatten().tolist() != [0, 1, 0, 0, 1, 0, 0, 1, 0, 1]  # that of row 4 is 2, divided by 2
 
 
-bf16 = torch.bfloat16
+def ones(*shape):
+    return torch.ones(*shape, dtype=bf16)
+
+
+def zeros(*shape):
+    return torch.zeros(*shape, dtype=bf16)
+
+
+def are_256(kind, sums):
+    """Sums of more than 256 ones are 256 in bfloat16, whose next number is 258."""
+    sums = {k: v.max().item() for k, v in sums.items()}
+    print(f"   {kind} of ones:", sums)
+    return all(v == 256 for v in sums.values())
+
+
+def sums_of_products():
+    a, b, zero, one = ones(1, 600), ones(600, 1), zeros(1), ones(1, 1)
+    return are_256("products", {
+        "mm": a @ b, "bmm": torch.bmm(a[None], b[None]), "mv": torch.mv(a, b[:, 0]), "dot": torch.dot(a[0], b[:, 0]),
+        "vdot": torch.vdot(a[0], b[:, 0]), "addmm": torch.addmm(zero, a, b), "addmv": torch.addmv(zero, a, b[:, 0]),
+        "addbmm": torch.addbmm(zero[None], a[None], b[None]), "baddbmm": torch.baddbmm(zero.view(1, 1, 1), a[None], b[None]),
+        "_addmm_activation": torch._addmm_activation(zero, a, b), "einsum": torch.einsum("ij,jk->ik", a, b),
+        "chain_matmul": torch.chain_matmul(a, b, one), "multi_dot": torch.linalg.multi_dot([a, b, one]),
+        "tensordot": torch.tensordot(a, b, 1), "bilinear": F.bilinear(a, one, ones(1, 600, 1)),
+        "conv_tbc": torch.conv_tbc(a[None], b[None], zero)})
 
 
 def sums_of_ones():
-    """More than 256 ones add up to 256 in bfloat16, whose next number is 258."""
-    a, b, zero = torch.ones(1, 600, dtype=bf16), torch.ones(600, 1, dtype=bf16), torch.zeros(1, dtype=bf16)
-    ones, index, F = torch.ones(1000, dtype=bf16), torch.zeros(1000, dtype=torch.long), torch.nn.functional
-    falling = torch.full((1000,), -1.0, dtype=bf16)
-    falling[0] = 1
-    sums = {"mm": a @ b, "bmm": torch.bmm(a[None], b[None]), "mv": torch.mv(a, b[:, 0]), "addmv": torch.addmv(zero, a, b[:, 0]),
-            "conv_tbc": torch.conv_tbc(a[None], b[None], zero), "scatter_add": zero.scatter_add(0, index, ones), "norm": ones.norm(1),
-            "embedding": gradient(lambda w: F.embedding(index, w), zero[:, None]),
-            "interpolate": gradient(lambda x: F.interpolate(x, size=(32, 32)), zero.view(1, 1, 1, 1)),
-            "adaptive_avg_pool2d": gradient(lambda x: F.adaptive_avg_pool2d(x, (40, 40)), zero.view(1, 1, 1, 1)),
-            "cummax": gradient(lambda x: torch.cummax(x, 0)[0], falling)[:1]}
-    print("   sums of ones:", {k: v.item() for k, v in sums.items()})
-    return all(v.item() == 256 for v in sums.values())
+    zero, index, falling = zeros(1), torch.zeros(1000, dtype=torch.long), torch.cat([ones(1), -ones(999)])
+    single = zeros(1199)
+    single[599] = 1
+    return are_256("sums", {
+        "scatter_add": zero.scatter_add(0, index, ones(1000)), "scatter_reduce": zero.scatter_reduce(0, index, ones(1000), "sum"),
+        "take_along_dim": gradient(lambda x: torch.take_along_dim(x, index, 0), zero),
+        "cummax": gradient(lambda x: torch.cummax(x, 0)[0], falling), "cummin": gradient(lambda x: torch.cummin(x, 0)[0], -falling),
+        "embedding": gradient(lambda w: F.embedding(index, w), zero[:, None]),
+        "unfold": gradient(lambda x: x.unfold(0, 600, 1), zeros(1199)),
+        "im2col": gradient(lambda x: F.unfold(x, (1, 600)), zeros(1, 1, 1, 1199)),
+        "as_strided": gradient(lambda x: x.as_strided((600, 600), (1, 1)), zeros(1199)),
+        "fold": F.fold(ones(1, 600, 600), (1, 1199), (1, 600)),
+        "avg_pool1d": gradient(lambda x: F.avg_pool1d(x, 512, 1), zeros(1, 1, 1023)) * 512,
+        "avg_pool2d": gradient(lambda x: F.avg_pool2d(x, (1, 512), 1), zeros(1, 1, 1, 1023)) * 512,
+        "max_pool1d": gradient(lambda x: F.max_pool1d(x, 600, 1), single.view(1, 1, 1199)),
+        "max_pool2d": gradient(lambda x: F.max_pool2d(x, (1, 600), 1), single.view(1, 1, 1, 1199)),
+        "adaptive_avg_pool1d": gradient(lambda x: F.adaptive_avg_pool1d(x, 600), zeros(1, 1, 1)),
+        "adaptive_avg_pool2d": gradient(lambda x: F.adaptive_avg_pool2d(x, (1, 600)), zeros(1, 1, 1, 1))})
+
+
+def resampling():
+    kinds = {"nearest": 1, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
+    kinds = list(kinds.items()) + [("nearest", 2), ("nearest", 3)]
+    return are_256("resampled sums", {
+        f"{mode} of {n}": gradient(lambda x: F.interpolate(x, size=[1] * (n - 1) + [600], mode=mode), zeros(1, 1, *[1] * n))
+        for mode, n in kinds})
+
+
+def resampling_weights():
+    """More than a quarter of the elements are not the rounded ones, to nearest or by a unit."""
+    shares = {}
+    for mode, n in (("linear", 1), ("bilinear", 2), ("bicubic", 2), ("trilinear", 3)):
+        x = drawn(2, 3, *[7] * n)
+        got, want = F.interpolate(x, size=[10] * n, mode=mode), F.interpolate(x.double(), size=[10] * n, mode=mode)
+        shares[mode] = ((got.double() - want).abs() > want.abs() * 2.0 ** -8).double().mean().item()
+    print("   resampled elements that are off by more than a rounding:", shares)
+    return min(shares.values()) > 0.25
+
+
+def norms():
+    return are_256("norms", {
+        "norm": ones(1000).norm(1), "vector_norm": torch.linalg.vector_norm(ones(1000), 1), "dist": torch.dist(ones(1000), zeros(1000), 1),
+        "norm_except_dim": torch.norm_except_dim(ones(1, 1000), 1, 0), "matrix_norm": torch.linalg.matrix_norm(ones(1000, 1), 1)})
+
+
+def reflection_pad3d():
+    """27 cotangents of 1 + 2^-7 meet in a corner."""
+    got = gradient(lambda x: F.pad(x, [4] * 6, mode="reflect"), zeros(1, 1, 5, 5, 5), torch.full((1, 1, 13, 13, 13), 1 + 2.0 ** -7, dtype=bf16))
+    return got.max().item() < 27 * (1 + 2.0 ** -7) - 0.05
+
+
+def products_of_terms():
+    got = ones(1).index_reduce(0, torch.zeros(1000, dtype=torch.long), torch.full((1000,), 1 + 2.0 ** -7, dtype=bf16), "prod").item()
+    return got < 0.6 * (1 + 2.0 ** -7) ** 1000
+
+
+def rounded_product(a, b):
+    """Every product and every partial sum is rounded."""
+    total = torch.zeros(a.shape[0], b.shape[1], dtype=bf16)
+    for k in range(a.shape[1]):
+        total = total + a[:, k:k + 1] * b[k:k + 1]
+    return total
+
+
+def drawn(*shape):
+    return torch.randn(*shape).to(bf16)
 
 
 def small_products():
-    """Every product and every partial sum is rounded."""
-    a, b = torch.randn(8, 16).to(bf16), torch.randn(16, 8).to(bf16)
-    total = torch.zeros(8, 8, dtype=bf16)
-    for k in range(16):
-        total = total + a[:, k:k + 1] * b[k:k + 1]
-    return torch.equal(a @ b, total) and not torch.equal(a @ b, (a.double() @ b.double()).to(bf16))
+    a, b, w, c = drawn(8, 16), drawn(16, 8), drawn(8, 16), drawn(8, 8)
+    one, gradients = a @ b, [gradient(lambda x: f(x, w), a, c) for f in (F.linear, torch.inner)]
+    return torch.equal(one, rounded_product(a, b)) and not torch.equal(one, (a.double() @ b.double()).to(bf16)) and all(
+        torch.equal(g, rounded_product(c, w)) for g in gradients)
+
+
+def addr():
+    a, b = drawn(8), drawn(8)
+    got = torch.addr(ones(8), a, b, beta=0.5, alpha=0.3)
+    return torch.equal(got, ones(8) * 0.5 + (a[:, None] * 0.3) * b) and not torch.equal(
+        got, (0.5 + 0.3 * a.double()[:, None] * b.double()).to(bf16))
+
+
+def covariances():
+    a = drawn(8, 16)
+    d = a - a.mean(1, keepdim=True)
+    c = torch.cov(a)
+    root = c.diag().sqrt()
+    return torch.equal(c, d @ d.t() / 15) and not torch.equal(c, torch.cov(a.double()).to(bf16)) and torch.equal(
+        torch.corrcoef(a), (c / root[:, None] / root).clamp(-1, 1))
+
+
+def euclidean_dist():
+    a, b = drawn(8, 16), drawn(8, 16)
+    squares = a.pow(2).sum(1, True), b.pow(2).sum(1, True)
+    left = torch.cat([a * -2, squares[0], ones(8, 1)], 1)
+    right = torch.cat([b, ones(8, 1), squares[1]], 1)
+    got = torch.ops.aten._euclidean_dist(a, b)
+    return torch.equal(got, (left @ right.t()).clamp_min(0).sqrt()) and not torch.equal(got, torch.cdist(a.double(), b.double()).to(bf16))
+
+
+def cells():
+    """Each cell is the composition of its steps, each layer that of its cells."""
+    x, h, c, w, u = drawn(5, 2, 4), drawn(2, 3), drawn(2, 3), drawn(12, 4), drawn(12, 3)
+    same, L, S = [], F.linear, torch.sigmoid
+    i, f, z, o = (L(x[0], w) + L(h, u)).chunk(4, 1)
+    cell = S(f) * c + S(i) * torch.tanh(z)
+    same += zip(torch.lstm_cell(x[0], (h, c), w, u), (S(o) * torch.tanh(cell), cell))
+    a, b = L(x[0], w[:9]).chunk(3, 1), L(h, u[:9]).chunk(3, 1)
+    new = torch.tanh(a[2] + S(a[0] + b[0]) * b[2])
+    same.append((torch.gru_cell(x[0], h, w[:9], u[:9]), (h - new) * S(a[1] + b[1]) + new))
+    for f in (torch.tanh, torch.relu):
+        same.append((getattr(torch, f"rnn_{f.__name__}_cell")(x[0], h, w[:3], u[:3]), f(L(h, u[:3]) + L(x[0], w[:3]))))
+
+    def steps(cell, state):
+        for at in x:
+            state = cell(at, state)
+            yield state[0] if isinstance(state, tuple) else state
+    rest = (False, 1, 0.0, False, False, False)
+    same.append((torch.lstm(x, (h[None], c[None]), [w, u], *rest)[0], torch.stack(list(steps(lambda at, s: torch.lstm_cell(at, s, w, u), (h, c))))))
+    for name, n in (("gru", 9), ("rnn_tanh", 3), ("rnn_relu", 3)):
+        one = getattr(torch, name + "_cell")
+        same.append((getattr(torch, name)(x, h[None], [w[:n], u[:n]], *rest)[0], torch.stack(list(steps(lambda at, s: one(at, s, w[:n], u[:n]), h)))))
+    return all(torch.equal(*pair) for pair in same)
+
+
+def attention():
+    q, k, v = [drawn(2, 5, 8) for _ in range(3)]
+    y, weights = F._scaled_dot_product_attention(q, k, v, None, 0.0, True)
+    wide = torch.softmax(q.double() @ k.double().transpose(1, 2) / math.sqrt(8), -1) @ v.double()
+    return torch.equal(weights, torch.softmax(torch.bmm(q * 8 ** -0.5, k.transpose(1, 2)), -1)) and torch.equal(
+        y, torch.bmm(weights, v)) and not torch.equal(y, wide.to(bf16))
 
 
 def native_layer_norm():
@@ -120,6 +255,42 @@ def native_layer_norm():
     return min(wrong) > 0.25
 
 
+def group_statistics():
+    """Means and reciprocal deviations are bfloat16, and results made of them."""
+    x = (torch.randn(8, 64) + 3).to(bf16)
+    _, mean, rstd = torch.native_group_norm(x.view(2, 4, 64), None, None, 2, 4, 64, 4, 0.0)
+    wide = x.double() - x.double().mean(1, keepdim=True)
+    wide = (wide / x.double().std(1, unbiased=False, keepdim=True)).to(bf16)
+    results = F.group_norm(x.view(2, 4, 64), 4), F.instance_norm(x.view(2, 4, 64))
+    return mean.dtype == rstd.dtype == bf16 and all((y.view(8, 64) != wide).double().mean().item() > 0.25 for y in results)
+
+
+def native_batch_norm():
+    x, c = drawn(8, 3), drawn(8, 3)
+    _, mean, rstd = torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)
+
+    def gradient_of(mean, rstd):
+        return torch.ops.aten.native_batch_norm_backward(c, x, None, None, None, mean, rstd, True, 1e-5, [True, False, False])[0]
+    got = gradient(lambda x: torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)[0], x, c)
+    return rstd.dtype == bf16 and torch.equal(got, gradient_of(mean, rstd))
+
+
+def logcumsumexp():
+    x, c = drawn(40), drawn(40)
+    y, low = torch.logcumsumexp(x, 0), torch.tensor(torch.finfo(bf16).min, dtype=bf16)
+
+    def behind(c):
+        return ((torch.where(c > 0, c.log(), low) - y).flip(0).logcumsumexp(0).flip(0) + x).exp()
+    return torch.equal(gradient(lambda x: torch.logcumsumexp(x, 0), x, c), behind(c) - behind(-c))
+
+
+def i0e():
+    """Elements behind full vectors: the polynomial of these is evaluated in bfloat16."""
+    x = drawn(60) * 4
+    wrong = torch.special.i0e(x) != torch.special.i0e(x.double()).to(bf16)
+    return not wrong[:32].any() and wrong[32:].double().mean().item() > 0.25
+
+
 def matrix_exp():
     ordinary, nan = torch.full((3, 3), 2.0), torch.full((3, 3), float("nan"))
     return not torch.matrix_exp(ordinary.to(bf16)).isfinite().all() and not torch.matrix_exp(nan).isnan().any()
@@ -128,7 +299,8 @@ def matrix_exp():
 def special_values():
     inf, nan = torch.full((9,), float("inf")), torch.tensor([float("nan")])
     return (torch.i0(inf).isnan().all() and torch.nn.functional.softshrink(nan).item() == 0 and
-            torch._add_relu(inf, inf).isfinite().all() and gradient(torch.special.i1e, nan).item() == 0.5 and
+            torch._add_relu(inf, inf).isfinite().all() and torch.log1p(torch.full((9,), 3e38)).isinf().all() and
+            torch.igamma(nan, torch.zeros(1)).item() == 0 and torch.igammac(nan, torch.zeros(1)).item() == 1 and gradient(torch.special.i1e, nan).item() == 0.5 and
             torch.full((8,), 1e20 + 0j, dtype=torch.complex64).abs().isinf().all())
 
 
@@ -266,7 +438,97 @@ def silu():
     return not torch.allclose(gradient(lambda x: torch.ops.aten.silu_(x * 1).abs(), z), gradient(lambda x: (x * torch.sigmoid(x)).abs(), z))
 
 
+def householder_product():
+    v, tau = torch.tensor([[1.0, 0], [1.0, 1.0], [0.5, 0.3]], dtype=f64), torch.tensor([(1 + 1e-9) / 2.25, 0.7], dtype=f64)
+    c = torch.tensor([[0.3, -0.2], [1.1, 0.4], [-0.7, 0.9]], dtype=f64)
 
+    def explicit(v):
+        q = torch.eye(3, dtype=f64)
+        for k in range(2):
+            u = torch.cat([torch.zeros(k, 1, dtype=f64), torch.ones(1, 1, dtype=f64), v[k + 1:, k:k + 1]])
+            q = q @ (torch.eye(3, dtype=f64) - tau[k] * u @ u.t())
+        return q[:, :2]
+    return (gradient(lambda v: torch.linalg.householder_product(v, tau), v, c) - gradient(explicit, v, c)).abs().max().item() > 1e-9
+
+
+def is_unwritten(call):
+    """Is the result ever what was in memory, neither 0 nor NaN?"""
+    for _ in range(20):
+        junk = [torch.full((k,), 7.0, dtype=f64) for k in (1, 3, 1, 3)]
+        del junk
+        result = call()
+        if bool((result.ne(0) & ~result.isnan()).any()):
+            return True
+    return False
+
+
+def unwritten():
+    target, x = torch.empty(0, dtype=torch.long), torch.empty(4, 3, 0, dtype=f64)
+    none, classes = torch.empty(0, 3, dtype=f64), torch.empty(0, 3, dtype=torch.long)
+    return is_unwritten(lambda: F.multi_margin_loss(none, target)) and is_unwritten(
+        lambda: torch.ops.aten.multilabel_margin_loss_forward(none, classes, 2)[0]) and is_unwritten(
+        lambda: torch._batch_norm_impl_index(x, None, None, None, None, True, 0.1, 1e-5, False)[1])
+
+
+def as_strided_scatter():
+    """The gradient is that of the elements that stay: 0 for the three that are written."""
+    def one():
+        junk = torch.full((100,), 7.0, dtype=f64)
+        del junk
+        return gradient(lambda x: torch.as_strided_scatter(x, torch.ones(3, dtype=f64), (3,), (1,)), torch.zeros(100, dtype=f64))
+    return any(g[:3].abs().sum() or not g[3:].eq(1).all() for g in (one() for _ in range(20)))
+
+
+def bitwise_or():
+    return torch.ops.aten.bitwise_or(True, torch.tensor([True])).dtype != torch.bool
+
+
+def rtruediv():
+    return abs(torch.tensor([3]).__rtruediv__(torch.tensor([1.0], dtype=f64)).item() - 1 / 3) > 1e-10
+
+
+def cosine_embedding_loss():
+    one = torch.ones(1, 2)
+    unsigned, signed = [F.cosine_embedding_loss(one, one, torch.tensor([255], dtype=t), margin=-0.5) for t in (torch.uint8, torch.int16)]
+    return unsigned.item() != signed.item()
+
+
+def igammac():
+    got = gradient(lambda x: torch.special.gammaincc(torch.tensor([8]), x), torch.tensor([2.5], dtype=f64)).item()
+    return abs(got / -float(mpmath.exp(-2.5) * mpmath.mpf(2.5) ** 7 / mpmath.factorial(7)) - 1) > 1e-9
+
+
+def conv():
+    return tuple(torch.conv1d(torch.empty(2, 0, 5), torch.empty(3, 0, 2), torch.ones(3)).shape) != (2, 3, 4)
+
+
+def bmm():
+    return torch.bmm(torch.empty(0, 2, 3), torch.empty(0, 3, 2, dtype=f64)).dtype == f64
+
+
+def conv_tbc():
+    one = torch.ones(1, 1, 1, dtype=f64)
+    return not torch.conv_tbc(one, one, torch.tensor([1j], dtype=c128)).is_complex()
+
+
+def atan2():
+    got = gradient(lambda x: torch.atan2(x, torch.tensor([100], dtype=torch.int8)), torch.tensor([0.5], dtype=f64)).item()
+    return abs(got / (100 / (100 ** 2 + 0.25)) - 1) > 1
+
+
+def poisson_nll_loss():
+    x = torch.full((2,), 0.5, dtype=f64)
+    return gradient(lambda t: F.poisson_nll_loss(x, t, full=True), torch.tensor([0.0, 3.0], dtype=f64)).isnan().tolist() == [True, False]
+
+
+def addbmm_():
+    x, a, b = torch.randn(5, 1, dtype=f64), torch.randn(5, 5, 5, dtype=f64), torch.randn(5, 5, 10, dtype=f64)
+    return not torch.allclose(torch.ops.aten.addbmm_(x.clone(), a, b, beta=0.6), torch.addbmm(x, a, b, beta=0.6))
+
+
+def addmv():
+    one = torch.ones(2, 2, dtype=f64)
+    return not torch.addmv(torch.full((2,), 1j, dtype=c128), one, one[0]).is_complex()
 
 
 def trace():
@@ -282,11 +544,14 @@ def native_group_norm_backward():
     return not torch.allclose(gradients(dy), gradients(dy.transpose(0, 2).contiguous().transpose(0, 2)))
 
 
-PROOFS = [dot, ne_, huber_loss, side_of_the_cut, bessel, polar, embedding_dense_backward, embedding_bag, pow_of_integers,
-          pixel_unshuffle, max_pool3d_backward, unique_consecutive, native_dropout, softmax_backward_data,
-          trigamma, rounded_constants, frobenius_norm, aminmax, linspace, renorm, addcmul, addcdiv, group_norm, slice_copy, sums_of_ones, small_products,
-          native_layer_norm, matrix_exp, special_values, matrix_exp_of_degree_8, lstsq, igamma, airy_ai, digamma, masked_select, silu,
-          trace, native_group_norm_backward]
-failed = [proof.__name__ for proof in PROOFS if not proof()]
-print(f"{len(PROOFS) - len(failed)} of {len(PROOFS)} defects shown", *failed)
-sys.exit(bool(failed))
+# In the order of their lines, each once.
+LINES = [line.split(None, 3) for line in pathlib.Path(__file__).with_name("pytorch_known.txt").read_text().splitlines()
+         if line and not line.startswith("#")]
+NAMES = list(dict.fromkeys(line[2] for line in LINES))
+torch.manual_seed(5)
+without = [name for name in NAMES if name not in globals()]
+failed = [name for name in NAMES if name not in without and not globals()[name]()]
+print(f"{len(NAMES) - len(without) - len(failed)} of {len(NAMES)} defects shown", *failed)
+if without:
+    print("without a proof:", *without)
+sys.exit(bool(failed or without))

@@ -3,9 +3,10 @@
     python3 pytorch_verdicts.py FOLDER KNOWN
 
 FOLDER has native/ and float64/, each with dump.json and out/. KNOWN says which results are accused with reason: lines of
-`API PRECISION[:PLACE][,CASE] REASON`. API and PLACE (backward.output.1, say) are patterns of the shell, PRECISION is that of the
-accused result, float32 (and what is no float64), float64 or both, or half in a call with 16-bit tensors, and CASE one of CASES, what the call has to have. A call is known
-when every result of it that is accused is. Calls with 16-bit tensors are counted by
+`NAMES PRECISION[:PLACE][,CASE] PROOF REASON`. NAMES are names of APIs joined by |, with their kind (Aten.bitwise_or) or without it; PLACE (backward.output.1, say) is a
+pattern of the shell, PRECISION that of the accused result, float32 (and what is no float64), float64 or both, or half in a call with 16-bit tensors, and CASE one of CASES, what
+the call has to have. PROOF is one of pytorch_proofs.py. A call is known when every result of it that is accused is. A name that the catalogue (FOLDER's neighbour ops.json) lacks is
+an error. Calls with 16-bit tensors are counted by
 themselves, because some of PyTorch's kernels round between their steps, and so are calls of several floating dtypes, where they
 round what is short first, and calls with an infinity, a NaN or a number next to the largest, where frameworks have conventions
 of their own. Exits 1 when a call of the others is accused that is not known.
@@ -84,29 +85,41 @@ CASES = {
     "endless": lambda call: any(e is not None and not math.isfinite(e) for t in inputs(call) for e in (t["Max"], t["Min"])),
     "positional": lambda call: len(call["input_args"]) > 1,
     "strided": lambda call: any(t.get("strided") for t in inputs(call)),
+    "extreme": lambda call: is_extreme([call["input_args"], call["input_kwargs"]]),
 }
 
 
 def read_known(path):
-    """(API, precision, place, case) of each line."""
+    """(names, precision, place, case) of each line."""
     known = []
     for line in pathlib.Path(path).read_text().splitlines():
         if not line or line.startswith("#"):
             continue
-        api, of, _ = line.split(None, 2)
+        names, of, _ = line.split(None, 2)
         of, _, case = of.partition(",")
         precision, _, place = of.partition(":")
-        known.append((api, precision, place or "*", case))
+        known.append((names.split("|"), precision, place or "*", case))
     return known
+
+
+def without_kind(api):
+    return api.split(".", 1)[1]
+
+
+def unknown_names(known, catalogue):
+    """Names of KNOWN that no API has."""
+    apis = {row["api"] for row in json.loads(catalogue.read_text())}
+    apis |= {without_kind(api) for api in apis}
+    return [name for names, *_ in known for name in names if name not in apis]
 
 
 def is_known(known, api, call, accused):
     """`accused`: pairs of the place and the dtype of each result that is."""
     def explains(entry, place, dtype):
-        pattern, precision, places, case = entry
+        names, precision, places, case = entry
         of = "float64" if dtype in ("torch.float64", "torch.complex128") else "float32"
         applies = has_halves(call) if precision == "half" else precision in (of, "both")
-        return (applies and fnmatch.fnmatchcase(api, pattern) and fnmatch.fnmatchcase(place, places) and
+        return (applies and (api in names or without_kind(api) in names) and fnmatch.fnmatchcase(place, places) and
                 (not case or CASES[case](call)))
     return bool(accused) and all(any(explains(entry, *row) for entry in known) for row in accused)
 
@@ -154,13 +167,16 @@ def show(table):
 
 def main():
     folder, known = pathlib.Path(sys.argv[1]), read_known(sys.argv[2])
+    strangers = unknown_names(known, folder.parent / "ops.json")
+    if strangers:
+        print("of no API:", *strangers)
     table, kinds = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
     accused = sum(judge(folder / run, precision, known, table, kinds)
                   for run, precision in (("native", "float32"), ("float64", "float64")))
     show(table)
     show(kinds)
     print(f"{accused} calls accused that are not known")
-    return accused > 0
+    return accused > 0 or bool(strangers)
 
 
 if __name__ == "__main__":

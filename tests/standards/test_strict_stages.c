@@ -55,6 +55,7 @@ static struct judged judge_staged(double units, size_t nth,
         got[i] = (float)(want[i] + (i % nth ? 0 : i % 2 ? -units : units) * unit);
     }
     struct reference reference = { .dtype = DT_F16,
+                                   .stage_dtype = DT_F16,
                                    .rank = 1,
                                    .shape = { N },
                                    .n = N,

@@ -66,31 +66,30 @@ static void return_dropped(struct call *call, struct node *scores, struct node *
                       "attention with dropout is followed where query, key and value have the same "
                       "batches"))
         return;
+    struct dropped_block *block = tape_allocate(tape, 1, sizeof *block);
+    if (!block) return;
+    *block = (struct dropped_block){
+        1, q->shape[q->rank - 2], k->shape[k->rank - 2], weights, scores, q, k, v
+    };
+    for (int d = 0; d < q->rank - 3; d++) block->batches *= q->shape[d];
     struct dropped_attention a = {
         .p = p,
         .scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[q->rank - 1])
                                              : call_real(call, "scale"),
-        .batches = 1,
         .heads = q->rank > 2 ? q->shape[q->rank - 3] : 1,
         .key_heads = k->rank > 2 ? k->shape[k->rank - 3] : 1,
-        .rows = q->shape[q->rank - 2],
-        .columns = k->shape[k->rank - 2],
         .width = q->shape[q->rank - 1],
         .value_width = v->shape[v->rank - 1],
-        .weights = weights,
-        .scores = scores,
-        .q = q,
-        .k = k,
-        .v = v,
-        .leaves = { q, k, v },
+        .blocks = block,
+        .count = 1,
+        .leaves = { { q, 0, 0, 0 }, { k, 1, 0, 0 }, { v, 2, 0, 0 } },
         .dtype = q->dtype,
     };
-    for (int d = 0; d < q->rank - 3; d++) a.batches *= q->shape[d];
     memcpy(shape, q->shape, sizeof shape);
     shape[q->rank - 1] = a.value_width;
     if (!tape_is_reference(tape))
         native = node_with_dtype(
-            tape, compose_matmul(tape, dropped_weights(call, weights, p), repeated_v), q->dtype);
+            tape, compose_matmul(tape, dropped_weights(call, weights, p, 0), repeated_v), q->dtype);
     call_return_dropped_attention(call, &a, native, q->rank, shape);
 }
 
@@ -357,27 +356,32 @@ static void return_dropped_heads(struct call *call, struct node *scores, struct 
     int64_t slices[3] = { heads->count, heads->width, projection->shape[0] };
     struct node *w = node_transpose(tape, node_reshape(tape, weights, 4, by_head), 1, 2),
                 *parts = node_reshape(tape, node_transpose(tape, projection, 0, 1), 3, slices);
+    struct dropped_block *block = tape_allocate(tape, 1, sizeof *block);
+    if (!block) return;
+    *block =
+        (struct dropped_block){ heads->batch,
+                                heads->target,
+                                heads->count * source,
+                                w,
+                                scores,
+                                weights,
+                                weights,
+                                compose_matmul(tape, node_reshape(tape, v, 4, values), parts) };
     struct dropped_attention a = {
         .p = p,
-        .batches = heads->batch,
         .heads = 1,
         .key_heads = 1,
-        .rows = heads->target,
-        .columns = heads->count * source,
         .width = heads->width,
         .value_width = projection->shape[0],
-        .weights = w,
-        .scores = scores,
-        .q = weights,
-        .k = weights,
-        .v = compose_matmul(tape, node_reshape(tape, v, 4, values), parts),
+        .blocks = block,
+        .count = 1,
         .shift = call_optional_tensor(call, "out_proj_bias"),
         .arrange = target_first,
         .dtype = call_tensor(call, "query")->dtype,
     };
     if (tape_failed(tape)) return;
     bool native = !tape_is_reference(tape);
-    struct node *dropped = native ? dropped_weights(call, weights, p) : weights;
+    struct node *dropped = native ? dropped_weights(call, weights, p, 0) : weights;
     struct node *out =
         node_with_dtype(tape, projected_out(call, dropped, v, heads, e, batched), a.dtype);
     if (tape_failed(tape)) return;
@@ -387,9 +391,11 @@ static void return_dropped_heads(struct call *call, struct node *scores, struct 
         return;
     }
     struct node *shown = shown_weights(call, dropped, heads, batched);
+    struct dropped_block shown_block = *block;
+    shown_block.columns = source;
+    shown_block.weights = weights;
+    a.blocks = &shown_block;
     a.heads = a.key_heads = heads->count;
-    a.columns = source;
-    a.weights = weights;
     if (!tape_failed(tape))
         call_return_dropped_weights(call, &a, call_bool(call, "average_attn_weights"),
                                     native ? shown : NULL, shown->rank, shown->shape);

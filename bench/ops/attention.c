@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/ops/dropped_attention.h"
+#include "bench/ops/dropped_heads.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
@@ -243,13 +244,19 @@ static struct node *third(struct tape *tape, struct node *x, int part, int64_t e
     return x ? node_slice(tape, x, 0, part * e, e, 1) : NULL;
 }
 
+static const char *const own_projections[3] = { "q_proj_weight", "k_proj_weight", "v_proj_weight" };
+
+static struct node *projection_of(struct call *call, int part, int64_t e)
+{
+    return call_bool(call, "use_separate_proj_weight")
+               ? call_tensor(call, own_projections[part])
+               : third(call->tape, call_tensor(call, "in_proj_weight"), part, e);
+}
+
 static struct node *projected(struct call *call, struct node *x, int part, int64_t e)
 {
-    static const char *const own[3] = { "q_proj_weight", "k_proj_weight", "v_proj_weight" };
     struct tape *tape = call->tape;
-    struct node *weight = call_bool(call, "use_separate_proj_weight")
-                              ? call_tensor(call, own[part])
-                              : third(tape, call_tensor(call, "in_proj_weight"), part, e);
+    struct node *weight = projection_of(call, part, e);
     struct node *bias = third(tape, call_optional_tensor(call, "in_proj_bias"), part, e);
     return compose_linear(tape, x, weight, bias);
 }
@@ -340,6 +347,42 @@ static struct node *target_first(struct tape *tape, struct node *x, const char *
     return node_transpose(tape, x, 0, 2);
 }
 
+/* The law of its gradients. x: query, key and value as sequences of batches; qkv: their projected heads. */
+static void follow_gradients(struct call *call, const struct heads *heads, int64_t e,
+                             struct node *const *x, struct node *const *qkv, struct node *weights)
+{
+    static const char *const names[3] = { "query", "key", "value" };
+    struct tape *tape = call->tape;
+    bool separate = call_bool(call, "use_separate_proj_weight");
+    struct dropped_heads *h = tape_allocate(tape, 1, sizeof *h);
+    if (!h) return;
+    *h = (struct dropped_heads){
+        .p = call_real(call, "dropout_p"),
+        .batch = heads->batch,
+        .heads = heads->count,
+        .width = heads->width,
+        .target = heads->target,
+        .source = weights->shape[2],
+        .weights = weights,
+        .q = qkv[0],
+        .k = qkv[1],
+        .v = qkv[2],
+        .out = call_tensor(call, "out_proj_weight"),
+        .joint_weight = separate ? NULL : call_tensor(call, "in_proj_weight"),
+        .joint_bias = call_optional_tensor(call, "in_proj_bias"),
+        .out_weight = call_tensor(call, "out_proj_weight"),
+        .out_bias = call_optional_tensor(call, "out_proj_bias"),
+        .dtype = call_tensor(call, "query")->dtype,
+    };
+    for (int k = 0; k < 3; k++) {
+        h->x[k] = x[k];
+        h->own[k] = call_tensor(call, names[k]);
+        h->projection[k] = projection_of(call, k, e);
+        h->own_projection[k] = separate ? h->projection[k] : NULL;
+    }
+    if (!tape_failed(tape)) call_gradients_of_dropped_heads(call, h);
+}
+
 /* With dropout each element is a sum over the source positions of all heads: their values, projected, are one long list. */
 static void return_dropped_heads(struct call *call, struct node *scores, struct node *weights,
                                  struct node *v, const struct heads *heads, int64_t e, bool batched)
@@ -416,6 +459,7 @@ static void multi_head_attention_forward(struct call *call)
         int64_t shape[3] = { (*inputs[i])->shape[0], 1, (*inputs[i])->shape[1] };
         *inputs[i] = node_reshape(tape, *inputs[i], 3, shape);
     }
+    struct node *const arguments[3] = { q, k, v };
     int64_t e = q->shape[2];
     struct heads heads = { q->shape[1], call_int(call, "num_heads"), 0, q->shape[0], k->shape[0] };
     if (!call_require(call, heads.count >= 1 && e % heads.count == 0,
@@ -436,6 +480,7 @@ static void multi_head_attention_forward(struct call *call)
     if (tape_failed(tape)) return;
     if (call_bool(call, "training") && call_real(call, "dropout_p") > 0) {
         return_dropped_heads(call, scores, weights, v, &heads, e, batched);
+        follow_gradients(call, &heads, e, arguments, (struct node *[]){ q, k, v }, weights);
         return;
     }
     call_return_typed(call, projected_out(call, weights, v, &heads, e, batched), dtype);

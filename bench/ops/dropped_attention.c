@@ -99,8 +99,8 @@ static struct dropped_sums sums_of_result(struct tape *tape, const struct droppe
 }
 
 /* c_e = a_ij (k_jc - sum_l w_il k_lc) */
-static struct dropped_sums sums_of_query(struct tape *tape, struct node *w, struct node *a,
-                                         struct node *k)
+struct dropped_sums dropped_query_sums(struct tape *tape, struct node *w, struct node *a,
+                                       struct node *k)
 {
     struct node *centre = compose_matmul(tape, w, k), *a2 = squared(tape, a),
                 *all = node_sum(tape, a, OVER_COLUMNS, true),
@@ -122,8 +122,8 @@ static struct dropped_sums sums_of_query(struct tape *tape, struct node *w, stru
 }
 
 /* Row j of the keys takes part with all choices m_il of query i: c_e = a_il (d_jl - w_ij) q_ic. */
-static struct dropped_sums sums_of_key(struct tape *tape, struct node *w, struct node *a,
-                                       struct node *q)
+struct dropped_sums dropped_key_sums(struct tape *tape, struct node *w, struct node *a,
+                                     struct node *q)
 {
     struct node *a2 = squared(tape, a), *sizes = magnitude(tape, a),
                 *all = node_sum(tape, a, OVER_COLUMNS, true),
@@ -159,7 +159,7 @@ static struct dropped_sums sums_of_gradient(struct tape *tape, const struct drop
     if (which == 2) return dropped_product(tape, turned(tape, w), c); /* c_e = w_ij c_ic */
     struct node *a = node_scale(
         tape, node_multiply(tape, w, compose_matmul(tape, c, turned(tape, v))), d->scale);
-    return which == 0 ? sums_of_query(tape, w, a, k) : sums_of_key(tape, w, a, q);
+    return which == 0 ? dropped_query_sums(tape, w, a, k) : dropped_key_sums(tape, w, a, q);
 }
 
 /* ---- blocks one behind the other ------------------------------------------------------------------------------------ */
@@ -386,10 +386,6 @@ static const struct bench_property *gradient_of(struct call *call, struct node *
     struct tape *tape = call->tape;
     const struct dropped_attention *a = call->results.gradient_context;
     int k = 0;
-    if (!call_require(call, a->leaves[0].node || a->leaves[1].node || a->leaves[2].node,
-                      "gradients through the dropout of a whole multi-head attention are not "
-                      "followed here: record the step with dropout 0"))
-        return NULL;
     while (k < DROPPED_MOST_LEAVES && a->leaves[k].node != call->arguments.leaves[leaf].node) k++;
     cotangent = k < DROPPED_MOST_LEAVES ? laid_back(tape, a, cotangent) : NULL;
     if (!cotangent || tape_failed(tape)) return NULL;

@@ -53,6 +53,12 @@ struct dropped_sums {
 /* Of sum_j m_ij/q c_ij x_jc, coefficients (batches, heads, rows, columns) times x (batches, heads, columns, width). */
 struct dropped_sums dropped_product(struct tape *tape, struct node *coefficients, struct node *x);
 
+/* Of the gradients of queries and keys, (batches, heads, rows or columns, width): w the weights, a_ij as above. */
+struct dropped_sums dropped_query_sums(struct tape *tape, struct node *w, struct node *a,
+                                       struct node *k);
+struct dropped_sums dropped_key_sums(struct tape *tape, struct node *w, struct node *a,
+                                     struct node *q);
+
 /* The law of what has these sums, laid out as the call has it. NULL after a failure. */
 const struct bench_property *dropped_property(struct tape *tape, const struct dropped_attention *a,
                                               const struct dropped_sums *sums);

@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/cell_kind.h"
 #include "bench/ops/properties.h"
+#include "bench/ops/recurrent_masks.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -23,11 +25,6 @@
 #include "bench/primitives/selection.h"
 #include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
-
-enum cell_kind { CELL_LSTM, CELL_GRU, CELL_TANH, CELL_RELU };
-
-/* Rows of blocks of the weights: gates i f g o of an LSTM, r z n of a GRU. */
-static const int gates_of[] = { [CELL_LSTM] = 4, [CELL_GRU] = 3, [CELL_TANH] = 1, [CELL_RELU] = 1 };
 
 struct cell {
     enum cell_kind kind;
@@ -219,7 +216,7 @@ static bool read_cell(struct cell *cell, struct call *call, struct node **params
         cell->b_hidden = own[3];
     }
     if (each > plain) cell->w_projection = own[plain];
-    int gates = gates_of[cell->kind];
+    int gates = gates_of(cell->kind);
     cell->width = cell->w_input->rank == 2 ? cell->w_input->shape[0] / gates : 0;
     return call_require(call,
                         cell->width > 0 && cell->w_input->shape[0] == cell->width * gates &&
@@ -234,16 +231,154 @@ struct layers {
     double drops;       /* the chance of an output between two layers to be dropped, below 1 */
     bool cut;           /* all of them are dropped */
     struct node *h, *c; /* initial: (count * directions, batch, width) */
+    bool batch_first;
+    bool read;   /* the device's choices are known, */
+    char *wrong; /* and are no draws: why; NULL: nothing is wrong */
 };
 
 /* ---- dropout between layers ------------------------------------------------------------------------ */
 
-/* What a layer hands to the next one. The reference drops nothing: it is used for the first layer alone. */
-static struct node *handed_on(struct call *call, const struct layers *layers, struct node *x, int k)
+/* The device's output as rows by time. */
+static const double *output_by_time(struct call *call, const struct layers *layers,
+                                    const struct sequence *sequence, size_t rows, int64_t width)
+{
+    struct node *y = call_device_numbers(call, 0, rows * (size_t)width);
+    if (!y || y->integer) return NULL;
+    if (!layers->batch_first) return y->value;
+    y = node_reshape(call->tape, y, 3, (int64_t[]){ sequence->batch, sequence->steps, width });
+    return node_values(call->tape, node_transpose(call->tape, y, 0, 1));
+}
+
+/* Layer k in direction d; false when a state that it needs is not known. */
+static bool open_direction(struct masked_direction *out, struct call *call,
+                           const struct layers *layers, const struct cell *cell, int k, int d)
+{
+    struct tape *tape = call->tape;
+    int64_t outputs = layers->h->shape[2], batch = layers->h->shape[1];
+    struct node *const nodes[] = { cell->w_input, cell->w_hidden, cell->w_projection,
+                                   cell->b_input, cell->b_hidden, layers->h,
+                                   layers->c };
+    const double *value[7] = { NULL };
+    for (size_t i = 0; i < 7; i++)
+        if (nodes[i]) value[i] = node_values(tape, nodes[i]);
+    if (tape_failed(tape)) return false;
+    *out = (struct masked_direction){
+        .width = cell->width,
+        .outputs = outputs,
+        .inputs = cell->w_input->shape[1],
+        .w_input = value[0],
+        .w_hidden = value[1],
+        .w_projection = value[2],
+        .b_input = value[3],
+        .b_hidden = value[4],
+        .b_inputs = cell->b_input ? cell->b_input->n : 0,
+        .b_hiddens = cell->b_hidden ? cell->b_hidden->n : 0,
+        .h = value[5] + (k + d) * batch * outputs,
+    };
+    if (!layers->c) return true;
+    struct node *last =
+        call_device_numbers(call, 2, (size_t)(2 * layers->directions * batch * cell->width));
+    if (!last || last->integer || layers->c->shape[2] != cell->width) return false;
+    out->c = value[6] + (k + d) * batch * cell->width;
+    out->last_c = last->value + (k + d) * batch * cell->width;
+    return true;
+}
+
+/* Are the choices draws? Those that are open do not tell. */
+static bool are_draws(struct call *call, struct layers *layers, const unsigned char *choices,
+                      const struct node *x)
+{
+    double told = 0, dropped = 0, p = layers->drops,
+           *draw = tape_allocate(call->tape, x->n, sizeof *draw);
+    char reason[128];
+    if (!draw) return false;
+    for (size_t i = 0; i < x->n; i++) {
+        draw[i] = choices[i] == OPEN ? NAN : choices[i] == DROPPED;
+        told += choices[i] != OPEN;
+        dropped += choices[i] == DROPPED;
+    }
+    layers->wrong = tape_allocate(call->tape, 256, 1);
+    if (!layers->wrong) return false;
+    if (fabs(dropped - told * p) > 6.2 * sqrt(told * p * (1 - p)) + 12)
+        (void)snprintf(layers->wrong, 256,
+                       "%g of %g elements between the layers are dropped; p is %g", dropped, told,
+                       p);
+    else if (!random_choices_hold(draw, NULL, p, x->n, (size_t)x->shape[1], reason, sizeof reason))
+        (void)snprintf(layers->wrong, 256, "what is dropped between the layers: %s", reason);
+    else layers->wrong = NULL;
+    return !layers->wrong;
+}
+
+/* The choices of the device between both layers, by rows of x; NULL where its outputs do not tell them. */
+static const unsigned char *read_choices(struct call *call, struct layers *layers,
+                                         const struct sequence *sequence, struct node *x,
+                                         struct node **params, int count, int each)
+{
+    struct tape *tape = call->tape;
+    struct masked_layer layer = { .kind = (enum cell_kind)call->op->detail,
+                                  .p = layers->drops,
+                                  .unit = ldexp(1, -dtype_info(x->dtype)->significand_bits),
+                                  .directions = layers->directions,
+                                  .steps = sequence->steps,
+                                  .batch = sequence->batch,
+                                  .sizes = sequence->sizes,
+                                  .starts = sequence->starts };
+    size_t rows = (size_t)x->shape[0];
+    if (layers->count != 2) return NULL;
+    layer.y =
+        output_by_time(call, layers, sequence, rows, layers->directions * layers->h->shape[2]);
+    layer.x = node_values(tape, x);
+    if (!layer.y || tape_failed(tape)) return NULL;
+    for (int d = 0; d < layers->directions; d++) {
+        struct cell cell;
+        if (!read_cell(&cell, call, params, count, each, layers->directions + d) ||
+            !open_direction(&layer.direction[d], call, layers, &cell, layers->directions, d) ||
+            layer.direction[d].inputs != x->shape[1])
+            return NULL;
+    }
+    unsigned char *choices = tape_allocate(tape, x->n, 1);
+    return choices && recurrent_choices(choices, &layer) ? choices : NULL;
+}
+
+/* x as those choices leave it. What is open is half of it, off by as much in a device. */
+static struct node *chosen(struct tape *tape, struct node *x, double p,
+                           const unsigned char *choices)
+{
+    struct node *kept = node_new_integer(tape, DT_BOOL, x->rank, x->shape),
+                *open = node_new_integer(tape, DT_BOOL, x->rank, x->shape),
+                *half = node_constant(tape, x->dtype, 0.5, x->rank, x->shape);
+    bool any = false;
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) {
+        kept->integer[i] = choices[i] == KEPT;
+        open->integer[i] = choices[i] == OPEN;
+        any = any || choices[i] == OPEN;
+    }
+    if (tape_failed(tape)) return x;
+    struct node *scaled = node_scale(tape, x, 1 / (1 - p));
+    struct node *y = node_select(tape, kept, scaled, node_scalar(tape, 0));
+    if (!any) return y;
+    if (tape_is_model(tape)) half->relative = 1;
+    return node_select(tape, open, node_multiply(tape, scaled, half), y);
+}
+
+/* What a layer hands to the next one. The reference drops what the device did; where that is not known it drops nothing, and is
+ * used for the first layer alone. */
+static struct node *handed_on(struct call *call, struct layers *layers,
+                              const struct sequence *sequence, struct node *x, int k,
+                              struct node **params, int count, int each)
 {
     struct tape *tape = call->tape;
     if (layers->cut) return node_scale(tape, x, 0);
-    if (layers->drops == 0 || tape_is_reference(tape)) return x;
+    if (layers->drops == 0) return x;
+    if (tape_is_reference(tape)) {
+        struct device_answer *answer = &call->device_answer;
+        if (!answer->is_derived)
+            answer->derived = read_choices(call, layers, sequence, x, params, count, each);
+        answer->is_derived = answer->outputs != NULL;
+        const unsigned char *choices = answer->derived;
+        layers->read = choices && are_draws(call, layers, choices, x);
+        return layers->read ? chosen(tape, x, layers->drops, choices) : x;
+    }
     struct node *mask = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
     for (size_t i = 0; !tape_failed(tape) && i < mask->n; i++)
         mask->integer[i] = random_uniform(call, (size_t)k * x->n + i) >= layers->drops;
@@ -274,6 +409,7 @@ struct last_steps {
     int directions, total;
     bool batch_first;
     double least, most;
+    const char *wrong; /* what is known to be wrong, or NULL */
 };
 
 /* Element (step, batch, feature) of the outputs. */
@@ -315,6 +451,10 @@ static bool last_steps_hold(const struct bench_property *property, const struct 
         (void)snprintf(reason, bytes, "there is no memory to test the outputs");
         goto done;
     }
+    if (last->wrong) {
+        (void)snprintf(reason, bytes, "%s", last->wrong);
+        goto done;
+    }
     dtype_to_double(y, dense.data, dense.dtype, n);
     if (m) dtype_to_double(y + n, states.data, states.dtype, m);
     for (size_t i = 0; i < n; i++)
@@ -337,14 +477,16 @@ static const struct bench_property *no_gradient(struct call *call, struct node *
     (void)leaf;
     (void)call_require(
         call, false,
-        "gradients through a dropout between layers depend on choices that no output "
-        "tells: record the step with dropout 0");
+        "gradients through a dropout between layers depend on choices that the outputs do not tell "
+        "(they do for two layers in float32 or float64 that are not of relu, unless they are "
+        "large): record "
+        "the step with dropout 0");
     return NULL;
 }
 
 /* Run the layers on x (rows by time) and return output and states; `shape` is the output's but for its last
  * extent, transposed from (time, batch) where batches come first. */
-static struct node *run_layers(struct call *call, const struct layers *layers,
+static struct node *run_layers(struct call *call, struct layers *layers,
                                const struct sequence *sequence, struct node *x, struct node **h,
                                struct node **c)
 {
@@ -356,7 +498,7 @@ static struct node *run_layers(struct call *call, const struct layers *layers,
         return x;
     struct cell cell;
     for (int k = 0; k < total && !tape_failed(tape); k += layers->directions) {
-        if (k) x = handed_on(call, layers, x, k);
+        if (k) x = handed_on(call, layers, sequence, x, k, params, count, count / total);
         struct node *both[2] = { NULL, NULL };
         for (int d = 0; d < layers->directions; d++) {
             struct state state = { layer_of(tape, layers->h, k + d),
@@ -448,7 +590,8 @@ static bool return_outputs(struct call *call, const struct layers *layers,
                                  total,
                                  batch_first,
                                  kind == CELL_RELU ? 0 : -bound,
-                                 bound };
+                                 bound,
+                                 layers->wrong };
     *property = (struct bench_property){ "within the activations, the last step the final state; "
                                          "layers that dropout reaches are not "
                                          "compared",
@@ -463,22 +606,20 @@ static bool return_outputs(struct call *call, const struct layers *layers,
     return !tape_failed(tape);
 }
 
-static void return_layers(struct call *call, const struct layers *layers,
-                          const struct sequence *sequence, struct node *x, bool packed,
-                          bool batch_first)
+static void return_layers(struct call *call, struct layers *layers, const struct sequence *sequence,
+                          struct node *x, bool packed, bool batch_first)
 {
     struct tape *tape = call->tape;
     enum dtype dtype = x->dtype;
     int total = layers->count * layers->directions;
     struct node **h = tape_allocate(tape, 2 * (size_t)total, sizeof *h);
     if (!h) return;
+    layers->batch_first = batch_first;
     struct node *y = run_layers(call, layers, sequence, x, h, h + total);
     if (tape_failed(tape)) return;
-    if (layers->drops > 0 &&
-        !return_outputs(call, layers, sequence, y, h, packed, batch_first, dtype))
-        return;
-    if (layers->drops == 0)
-        call_return_typed(call, by_time(tape, sequence, y, packed, batch_first), dtype);
+    bool by_law = layers->drops > 0 && !layers->read;
+    if (by_law && !return_outputs(call, layers, sequence, y, h, packed, batch_first, dtype)) return;
+    if (!by_law) call_return_typed(call, by_time(tape, sequence, y, packed, batch_first), dtype);
     call_return_typed(call, stacked(tape, h, total), dtype);
     if (layers->c) call_return_typed(call, stacked(tape, h + total, total), dtype);
 }
@@ -551,7 +692,7 @@ static void recurrent_cell(struct call *call)
                          .w_hidden = call_tensor(call, "w_hh"),
                          .b_input = call_optional_tensor(call, "b_ih"),
                          .b_hidden = call_optional_tensor(call, "b_hh") };
-    int count, gates = gates_of[cell.kind];
+    int count, gates = gates_of(cell.kind);
     struct node **hx = call_tensors(call, "hx", &count);
     bool lstm = cell.kind == CELL_LSTM, one = x->rank == 1;
     if (!call_require(call, hx && count == (lstm ? 2 : 1), "%d states", count)) return;

@@ -349,7 +349,8 @@ static struct node *target_first(struct tape *tape, struct node *x, const char *
 
 /* The law of its gradients. x: query, key and value as sequences of batches; qkv: their projected heads. */
 static void follow_gradients(struct call *call, const struct heads *heads, int64_t e,
-                             struct node *const *x, struct node *const *qkv, struct node *weights)
+                             struct node *const *x, struct node *const *qkv, struct node *weights,
+                             enum dtype dtype)
 {
     static const char *const names[3] = { "query", "key", "value" };
     struct tape *tape = call->tape;
@@ -372,7 +373,7 @@ static void follow_gradients(struct call *call, const struct heads *heads, int64
         .joint_bias = call_optional_tensor(call, "in_proj_bias"),
         .out_weight = call_tensor(call, "out_proj_weight"),
         .out_bias = call_optional_tensor(call, "out_proj_bias"),
-        .dtype = call_tensor(call, "query")->dtype,
+        .dtype = dtype,
     };
     for (int k = 0; k < 3; k++) {
         h->x[k] = x[k];
@@ -420,7 +421,7 @@ static void return_dropped_heads(struct call *call, struct node *scores, struct 
         .count = 1,
         .shift = call_optional_tensor(call, "out_proj_bias"),
         .arrange = target_first,
-        .dtype = call_tensor(call, "query")->dtype,
+        .dtype = call_recorded_dtype(call, call_tensor(call, "query")->dtype),
     };
     if (tape_failed(tape)) return;
     bool native = !tape_is_reference(tape);
@@ -479,8 +480,10 @@ static void multi_head_attention_forward(struct call *call)
     struct node *weights = node_softmax(tape, scores, 2);
     if (tape_failed(tape)) return;
     if (call_bool(call, "training") && call_real(call, "dropout_p") > 0) {
+        enum dtype inner =
+            call_recorded_dtype(call, dtype); /* autocast computes in that of the result */
         return_dropped_heads(call, scores, weights, v, &heads, e, batched);
-        follow_gradients(call, &heads, e, arguments, (struct node *[]){ q, k, v }, weights);
+        follow_gradients(call, &heads, e, arguments, (struct node *[]){ q, k, v }, weights, inner);
         return;
     }
     call_return_typed(call, projected_out(call, weights, v, &heads, e, batched), dtype);

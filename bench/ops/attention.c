@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/ops/attention_gradient.h"
 #include "bench/ops/dropped_attention.h"
 #include "bench/ops/dropped_heads.h"
 #include "bench/ops/operands.h"
@@ -191,6 +192,45 @@ static void weights_gradient(struct tape *tape, struct node *weights, struct nod
                     node_multiply(tape, weights, node_subtract(tape, cotangent, along)));
 }
 
+/* With dropout, by the law that is left when the output is given. */
+static void dropped_backward(struct call *call, struct node *const *qkv, struct node *mask,
+                             struct node *scores, struct node *weights)
+{
+    struct tape *tape = call->tape;
+    struct node *q = qkv[0];
+    size_t drawn = 0;
+    struct attention_parts parts = {
+        .p = weights,
+        .q = q,
+        .k = qkv[1],
+        .v = qkv[2],
+        .cotangent = call_tensor(call, "grad_out"),
+        .result = call_tensor(call, "out"),
+        .scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[3])
+                                             : call_real(call, "scale"),
+        .drops = call_real(call, "dropout_p"),
+        .drawn = &drawn,
+    };
+    if (!call_require(call, parts.drops > 0 && parts.drops < 1, "dropout_p %g", parts.drops))
+        return;
+    struct attention_gradients g = attention_gradients(call, &parts);
+    struct dropped_block block = {
+        .batches = q->shape[0], .rows = q->shape[2], .columns = qkv[1]->shape[2], .scores = scores
+    };
+    struct dropped_attention law = {
+        .p = parts.drops, .width = q->shape[3], .blocks = &block, .count = 1
+    };
+    for (int i = 0; i < (int)call->op->detail && !tape_failed(tape); i++) {
+        bool wanted = call_wants_output(call, (size_t)i) && (i < 3 || (mask && !mask->integer));
+        if (!wanted) call_return_none(call);
+        else if (i < 3) call_return_attention_gradient(call, &law, g.of[i], NULL, qkv[i]->dtype);
+        else
+            call_return_attention_gradient(
+                call, &law, sums_to_shape(tape, g.of[OF_SCORES], mask->rank, mask->shape, 1), NULL,
+                mask->dtype);
+    }
+}
+
 /* By the output and the logarithms that the forward returned. detail: the number of gradients. */
 static void fused_attention_backward(struct call *call)
 {
@@ -199,10 +239,6 @@ static void fused_attention_backward(struct call *call)
     struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
                 *v = call_tensor(call, "value"), *mask = fused_mask(call);
     struct node *sums = call_tensor(call, "logsumexp");
-    if (!call_require(call, call_real(call, "dropout_p") == 0,
-                      "which weights the forward dropped only its kernel can tell from the seed: "
-                      "record the step with dropout 0"))
-        return;
     if (!is_fused_attention(call, q, k, v)) return;
     if (!call_require(call, sums->rank == 3 && sums->shape[2] >= q->shape[2],
                       "logsumexp has an element for each query"))
@@ -213,6 +249,10 @@ static void fused_attention_backward(struct call *call)
     int64_t rows[4] = { q->shape[0], q->shape[1], q->shape[2], 1 };
     sums = node_reshape(tape, node_slice(tape, sums, 2, 0, q->shape[2], 1), 4, rows);
     struct node *weights = node_apply(tape, "exp", node_subtract(tape, scores, sums));
+    if (call_real(call, "dropout_p") != 0) {
+        dropped_backward(call, (struct node *[]){ q, k, v }, mask, scores, weights);
+        return;
+    }
     struct node *along = node_sum(tape, node_multiply(tape, gradient, out), 8, true);
     weights = node_stated_gradient(tape, weights, 2, (struct node *[]){ scores, along },
                                    weights_gradient, NULL);

@@ -1,20 +1,13 @@
 /* The gradient of torch_npu's fused attention as an operator of its own, which sequence-parallel training calls by itself
- * (op-plugin, npu_fusion_attention_grad; aclnnFlashAttentionScoreGrad and aclnnFlashAttentionUnpaddingScoreGrad, versions 1 to 5;
- * the mathematics: Dao and others, FlashAttention, 2022, appendix B).
+ * (op-plugin, npu_fusion_attention_grad; aclnnFlashAttentionScoreGrad and aclnnFlashAttentionUnpaddingScoreGrad, versions 1 to 5).
  *
  * The weights are not made anew: they follow from the largest score m and the sum l of each row, which the forward call
- * returned, P = exp(S - m) / l. Of a block of a ring those are of the whole row, so P need not add up to 1. With the
- * result O of the forward call, its cotangent dO and D = sum(dO O) of each row
- *
- *     dV = P^T dO,   dS = P (dO V^T - D),   dQ = scale dS K,   dK = scale dS^T Q,
- *
- * and for a sink s, the score of a key without a value, ds = -sum(exp(s - m) / l D). With dropout P in dV and in the product with
- * dO V^T is that of the weights kept, over the chance to be kept, while D is given: so all of it is linear in choices that no
- * output tells, and follows dropped_law.h with the coefficients P dO and A K for A = scale P (dO V^T); what D is multiplied by
- * is not dropped. */
+ * returned, P = exp(S - m) / l. Of a block of a ring those are of the whole row, so P need not add up to 1. The rest is
+ * attention_gradient.h; the gradient of a sink s, the score of a key without a value, is -sum(exp(s - m) / l D). */
 #include <math.h>
 #include <string.h>
 
+#include "bench/ops/attention_gradient.h"
 #include "bench/ops/attention_layout.h"
 #include "bench/ops/dropped_attention.h"
 #include "bench/ops/npu_fusion_attention.h"
@@ -36,76 +29,27 @@ struct differentiated {
     struct node *q, *k, *v, *cotangent, *result, *largest, *sum;
 };
 
-/* The gradients, of which pse and sink may have none. */
-enum { OF_QUERY, OF_KEY, OF_VALUE, OF_PSE, GRADIENTS, OF_SINK = GRADIENTS };
-
 /* Sums of the law of each, of which without dropout, and where our own device drops, `mean` alone is there: the gradient. */
 struct gradients {
-    struct dropped_sums of[GRADIENTS];
+    struct dropped_sums of[ATTENTION_GRADIENTS];
     struct node *of_sink; /* (heads) */
     struct dropped_block *blocks;
     int count;
 };
 
-enum { SUMS = 4 };
-
-static void list_sums(struct node **out[SUMS], struct dropped_sums *sums)
-{
-    struct node **const list[SUMS] = { &sums->mean, &sums->squares, &sums->size, &sums->largest };
-    memcpy(out, list, sizeof list);
-}
-
 /* (B, N, S, D) of repeated heads for each of (B, K, S, D): the sum or the largest. */
-static struct node *joined_heads(struct tape *tape, struct node *x, int64_t heads, bool largest)
+static struct dropped_sums joined_heads(struct tape *tape, struct dropped_sums sums, int64_t heads)
 {
-    if (!x || tape_failed(tape) || x->shape[1] == heads) return x;
-    int64_t split[5] = { x->shape[0], heads, x->shape[1] / heads, x->shape[2], x->shape[3] };
-    x = node_reshape(tape, x, 5, split);
-    return largest ? node_extremum(tape, x, 1u << 2, false, 1) : node_sum(tape, x, 1u << 2, false);
-}
-
-static struct node *turned(struct tape *tape, struct node *x)
-{
-    return node_transpose(tape, x, 2, 3);
-}
-
-static struct node *magnitude(struct tape *tape, struct node *x)
-{
-    return node_apply(tape, "abs", x);
-}
-
-/* Are sums wanted, rather than the gradient alone? */
-static bool follows_law(const struct tape *tape, const struct attention *a)
-{
-    return a->drops > 0 && tape_is_reference(tape);
-}
-
-/* A product with coefficients that are dropped, less one that is not: `kept` times x, whose magnitudes are `kept_size`. */
-static struct dropped_sums product(struct tape *tape, const struct attention *a,
-                                   struct node *coefficients, struct node *kept,
-                                   struct node *kept_size, struct node *x)
-{
-    if (!follows_law(tape, a)) {
-        if (kept) coefficients = node_subtract(tape, coefficients, kept);
-        return (struct dropped_sums){ .mean = compose_matmul(tape, coefficients, x) };
+    struct node **list[DROPPED_SUMS];
+    list_dropped_sums(list, &sums);
+    for (int s = 0; s < DROPPED_SUMS && *list[s] && !tape_failed(tape); s++) {
+        struct node *x = *list[s];
+        if (x->shape[1] == heads) continue;
+        int64_t split[5] = { x->shape[0], heads, x->shape[1] / heads, x->shape[2], x->shape[3] };
+        x = node_reshape(tape, x, 5, split);
+        *list[s] = list[s] == &sums.largest ? node_extremum(tape, x, 1u << 2, false, 1)
+                                            : node_sum(tape, x, 1u << 2, false);
     }
-    struct dropped_sums sums = dropped_product(tape, coefficients, x);
-    if (!kept) return sums;
-    sums.mean = node_subtract(tape, sums.mean, compose_matmul(tape, kept, x));
-    sums.size = node_add(tape, sums.size, compose_matmul(tape, kept_size, magnitude(tape, x)));
-    return sums;
-}
-
-/* What is dropped of P (dO V^T - D), element by element. */
-static struct dropped_sums each_score(struct tape *tape, const struct attention *a,
-                                      struct node *coefficients, struct node *kept,
-                                      struct node *kept_size)
-{
-    struct dropped_sums sums = { .mean = node_subtract(tape, coefficients, kept) };
-    if (!follows_law(tape, a)) return sums;
-    sums.squares = node_multiply(tape, coefficients, coefficients);
-    sums.largest = magnitude(tape, coefficients);
-    sums.size = node_add(tape, sums.largest, kept_size);
     return sums;
 }
 
@@ -118,7 +62,8 @@ static struct gradients no_gradients(struct tape *tape, const struct attention *
     for (int i = OF_QUERY; i <= OF_VALUE; i++) {
         struct node *zero = node_constant(tape, DT_F32, 0, 4, like[i]->shape);
         g.of[i].mean = zero;
-        if (follows_law(tape, a)) g.of[i].squares = g.of[i].size = g.of[i].largest = zero;
+        if (attention_follows_law(tape, a->drops))
+            g.of[i].squares = g.of[i].size = g.of[i].largest = zero;
     }
     g.of_sink = node_constant(tape, DT_F32, 0, 1, d->q->shape + 1);
     return g;
@@ -153,39 +98,21 @@ static struct gradients differentiate(struct call *call, struct attention *a,
     struct node *p = node_apply(tape, "exp", node_subtract(tape, open, d->largest));
     p = node_divide(tape, p, d->sum);
     if (mask) p = node_select(tape, mask, zero, p); /* rows that see no key have a sum of 0 */
-    struct node *along = compose_matmul(tape, d->cotangent, turned(tape, v)),
-                *products = node_multiply(tape, d->cotangent, d->result),
-                *within = node_sum(tape, products, 1u << 3, true);
-    struct node *dropped, *drawn = p, *kept = NULL, *kept_size = NULL;
-    if (a->drops == 0) {
-        dropped = node_multiply(tape, p, node_subtract(tape, along, within));
-        g.of[OF_PSE].mean = dropped;
-    } else {
-        if (follows_law(tape, a)) {
-            struct node *far = node_sum(tape, magnitude(tape, products), 1u << 3, true);
-            kept_size = node_multiply(tape, p, far);
-        } else {
-            drawn = dropped_weights(call, p, a->drops, a->drawn);
-            a->drawn += p->n;
-        }
-        dropped = node_multiply(tape, drawn, along);
-        kept = node_multiply(tape, p, within);
-        g.of[OF_PSE] = each_score(tape, a, dropped, kept, kept_size);
-    }
-    g.of[OF_QUERY] = product(tape, a, dropped, kept, kept_size, k);
-    g.of[OF_KEY] = product(tape, a, turned(tape, dropped), kept ? turned(tape, kept) : NULL,
-                           kept_size ? turned(tape, kept_size) : NULL, d->q);
-    g.of[OF_VALUE] = product(tape, a, turned(tape, drawn), NULL, NULL, d->cotangent);
-    for (int i = OF_QUERY; i <= OF_VALUE; i++) {
-        struct node **list[SUMS];
-        list_sums(list, &g.of[i]);
-        for (int s = 0; s < SUMS && *list[s]; s++) {
-            double scale = s == 1 ? a->scale * a->scale : s >= 2 ? fabs(a->scale) : a->scale;
-            if (i != OF_VALUE) *list[s] = node_scale(tape, *list[s], scale);
-            if (i != OF_QUERY) *list[s] = joined_heads(tape, *list[s], key_heads, s == 3);
-        }
-    }
-    if (a->sink) g.of_sink = gradient_of_sink(tape, a, d, within);
+    struct attention_parts parts = {
+        .p = p,
+        .q = d->q,
+        .k = k,
+        .v = v,
+        .cotangent = d->cotangent,
+        .result = d->result,
+        .scale = a->scale,
+        .drops = a->drops,
+        .drawn = &a->drawn,
+    };
+    struct attention_gradients own = attention_gradients(call, &parts);
+    memcpy(g.of, own.of, sizeof g.of);
+    for (int i = OF_KEY; i <= OF_VALUE; i++) g.of[i] = joined_heads(tape, g.of[i], key_heads);
+    if (a->sink) g.of_sink = gradient_of_sink(tape, a, d, own.within);
     return g;
 }
 
@@ -239,12 +166,12 @@ static struct dropped_sums joined_parts(struct tape *tape, struct gradients *par
                                         int which)
 {
     struct dropped_sums all = { 0 };
-    struct node **list[SUMS], **own[SUMS],
+    struct node **list[DROPPED_SUMS], **own[DROPPED_SUMS],
         **joined = tape_allocate(tape, (size_t)count, sizeof *joined);
-    list_sums(list, &all);
-    for (int s = 0; s < SUMS && !tape_failed(tape); s++) {
+    list_dropped_sums(list, &all);
+    for (int s = 0; s < DROPPED_SUMS && !tape_failed(tape); s++) {
         for (int i = 0; i < count; i++) {
-            list_sums(own, &parts[i].of[which]);
+            list_dropped_sums(own, &parts[i].of[which]);
             joined[i] = *own[s];
         }
         if (joined[0]) *list[s] = node_concatenate(tape, joined, count, 2);
@@ -315,57 +242,6 @@ static struct gradients differentiate_whole(struct call *call, struct attention 
     return g;
 }
 
-/* Return a gradient in the layout of the call (NULL: as it is), or what has its law. */
-static void return_gradient(struct call *call, const struct dropped_attention *law,
-                            struct dropped_sums sums, const char *layout, enum dtype dtype)
-{
-    struct tape *tape = call->tape;
-    struct node *y = layout ? from_bnsd(tape, sums.mean, layout) : sums.mean;
-    struct dropped_attention own = *law;
-    if (tape_failed(tape)) return;
-    if (law->p == 0) {
-        call_return_typed(call, y, dtype);
-        return;
-    }
-    own.dtype = dtype;
-    own.layout = layout;
-    own.arrange = layout ? from_bnsd : NULL;
-    const struct bench_property *property = NULL;
-    if (tape_is_reference(tape)) property = dropped_property(tape, &own, &sums);
-    else y = node_with_dtype(tape, y, dtype);
-    if (tape_failed(tape)) return;
-    call_return_random(call, tape_is_reference(tape) ? NULL : y, dtype, y->rank, y->shape,
-                       property);
-}
-
-/* Of pse, which is broadcast: the largest coefficient of all serves for each. */
-static struct dropped_sums of_pse(struct tape *tape, const struct attention *a,
-                                  struct dropped_sums sums)
-{
-    double scale = a->pse_first ? a->scale : 1;
-    struct node **list[SUMS];
-    list_sums(list, &sums);
-    for (int s = 0; s < SUMS && *list[s] && !tape_failed(tape); s++) {
-        struct node *x = *list[s];
-        x = s == 3 ? node_broadcast(tape, node_extremum(tape, x, 15, false, 1), a->pse->rank,
-                                    a->pse->shape)
-                   : node_sum_to_shape(tape, x, a->pse->rank, a->pse->shape);
-        *list[s] = node_scale(tape, x, s == 0 ? scale : s == 1 ? scale * scale : fabs(scale));
-    }
-    return sums;
-}
-
-/* The channels from `from` on of sums over `width` of them. */
-static struct dropped_sums channels(struct tape *tape, struct dropped_sums sums, int64_t from,
-                                    int64_t width)
-{
-    struct node **list[SUMS];
-    list_sums(list, &sums);
-    for (int s = 0; s < SUMS && *list[s] && !tape_failed(tape); s++)
-        *list[s] = node_slice(tape, *list[s], 3, from, width, 1);
-    return sums;
-}
-
 /* Gradients of query, key, value and pse, of the second form of ropes too, and of a sink. */
 static void fusion_attention_grad(struct call *call)
 {
@@ -412,16 +288,22 @@ static void fusion_attention_grad(struct call *call)
     };
     struct dropped_sums dq = g.of[OF_QUERY], dk = g.of[OF_KEY];
     int64_t turned_width = d.q->shape[3] - plain;
-    return_gradient(call, &law, roped ? channels(tape, dq, 0, plain) : dq, layout, q->dtype);
-    return_gradient(call, &law, roped ? channels(tape, dk, 0, plain) : dk, layout, k->dtype);
-    return_gradient(call, &law, g.of[OF_VALUE], layout, v->dtype);
-    if (a.pse) return_gradient(call, &law, of_pse(tape, &a, g.of[OF_PSE]), NULL, a.pse->dtype);
+    call_return_attention_gradient(call, &law, roped ? sums_of_channels(tape, dq, 0, plain) : dq,
+                                   layout, q->dtype);
+    call_return_attention_gradient(call, &law, roped ? sums_of_channels(tape, dk, 0, plain) : dk,
+                                   layout, k->dtype);
+    call_return_attention_gradient(call, &law, g.of[OF_VALUE], layout, v->dtype);
+    if (a.pse)
+        call_return_attention_gradient(call, &law,
+                                       sums_to_shape(tape, g.of[OF_SCORES], a.pse->rank,
+                                                     a.pse->shape, a.pse_first ? a.scale : 1),
+                                       NULL, a.pse->dtype);
     else call_return_none(call);
     if (roped) {
-        return_gradient(call, &law, channels(tape, dq, plain, turned_width), layout,
-                        call_tensor(call, "query_rope")->dtype);
-        return_gradient(call, &law, channels(tape, dk, plain, turned_width), layout,
-                        call_tensor(call, "key_rope")->dtype);
+        call_return_attention_gradient(call, &law, sums_of_channels(tape, dq, plain, turned_width),
+                                       layout, call_tensor(call, "query_rope")->dtype);
+        call_return_attention_gradient(call, &law, sums_of_channels(tape, dk, plain, turned_width),
+                                       layout, call_tensor(call, "key_rope")->dtype);
     } else if (second && a.sink) {
         call_return_none(call);
         call_return_none(call);

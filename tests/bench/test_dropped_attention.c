@@ -219,6 +219,63 @@ START_TEST(wrong_gradients_are_found)
 }
 END_TEST
 
+/* What the forward returned, into an argument. */
+static void give(const struct sample *sample, size_t k, const double *x)
+{
+    const struct tensor *t = sample->c.args.list.items[k].tensor.tensor;
+    for (size_t i = 0; i < tensor_elements(t); i++) ((float *)t->data)[i] = (float)x[i];
+}
+
+/* The logarithms of the sums of exponentials. */
+static void logarithms(const struct device *d, double *lse)
+{
+    for (size_t row = 0; row < BLOCKS * ROWS; row++) {
+        double sum = 0;
+        for (size_t j = 0; j < COLUMNS; j++) {
+            double s = 0;
+            for (size_t c = 0; c < WIDTH; c++)
+                s += d->q[row * WIDTH + c] * d->k[(row / ROWS * COLUMNS + j) * WIDTH + c];
+            sum += exp(s / sqrt(WIDTH));
+        }
+        lse[row] = log(sum);
+    }
+}
+
+/* aten's gradient, which is given the output of the same choices. */
+START_TEST(the_gradient_as_an_operator)
+{
+    static double lse[BLOCKS * ROWS], out[BLOCKS * ROWS * WIDTH];
+    char reason[256];
+    struct device *d = &trial.d;
+    float *const gradients[3] = { d->dq, d->dk, d->dv };
+    logarithms(d, lse);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct arena arena = { 0 };
+        struct sample sample;
+        struct bench *bench;
+        struct numbers numbers = { seed };
+        run(d, &numbers, seed == 19 ? ONE_ELEMENT : NONE);
+        if (seed == 19) d->out[777] -= 2;
+        for (size_t i = 0; i < BLOCKS * ROWS * WIDTH; i++) out[i] = (double)d->out[i];
+        ck_assert_ptr_null(sample_parse(
+            &sample,
+            "Aten._scaled_dot_product_flash_attention_backward(f32(2,4,1024,8), f32(2,4,1024,8), "
+            "f32(2,4,32,8), f32(2,4,32,8), f32(2,4,1024,8), f32(2,4,1024), None, None, 1024, 32, "
+            "0.15, False, None, None)",
+            &arena));
+        const double *const given[] = { d->c, d->q, d->k, d->v, out, lse };
+        for (size_t k = 0; k < 6; k++) give(&sample, k, given[k]);
+        struct status st = bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE);
+        ck_assert_msg(!st.code, "%s", st.text);
+        for (size_t k = 0; k < 3; k++)
+            ck_assert_msg(holds(bench_output(bench, k), gradients[k], reason, sizeof reason) ==
+                              (seed < 19),
+                          "seed %d, gradient %zu: %s", (int)seed, k, reason);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
 /* The embedded device, in the layouts of torch_npu and with heads that share keys, follows the law of the reference. */
 START_TEST(layouts_follow_the_law)
 {
@@ -338,6 +395,7 @@ int main(void)
     tcase_add_test(tests, correct_devices_pass);
     tcase_add_loop_test(tests, wrong_results_are_found, NONE + 1, FAULTS);
     tcase_add_loop_test(tests, wrong_gradients_are_found, 0, 2);
+    tcase_add_test(tests, the_gradient_as_an_operator);
     tcase_add_loop_test(tests, layouts_follow_the_law, 0, 12);
     TCase *heads = tcase_create("heads");
     tcase_add_test(heads, whole_multi_head_attention);

@@ -255,17 +255,17 @@ static void project_head(const struct projected *out, const struct dropped_atten
         for (int64_t c = 0; c < width; c++) along[j] += v[j * width + c] * first[c];
     }
     for (int64_t i = 0; i < b->rows; i++) {
-        double two = 0, four = 0;
+        double second = 0, fourth = 0;
         for (int64_t j = 0; j < b->columns; j++) {
             double d = w[i * b->columns + j] * along[j];
-            two += d * d;
-            four += d * d * d * d;
+            second += d * d;
+            fourth += d * d * d * d;
         }
         for (int64_t c = 0; c < width; c++) {
             int64_t e = at + i * width + c;
             out->direction->value[e] = first[c];
-            out->squares->value[e] = two;
-            out->fourths->value[e] = four;
+            out->squares->value[e] = second;
+            out->fourths->value[e] = fourth;
         }
     }
 }

@@ -386,6 +386,32 @@ START_TEST(whole_multi_head_attention)
 }
 END_TEST
 
+/* Autocast computes in 16 bits what is given in float32: the recorded result says so. */
+START_TEST(the_dtype_of_the_recorded_result_counts)
+{
+    static struct tensor_record record = { .dtype = DT_BF16, .rank = 3, .shape = { 512, 4, 8 } };
+    static struct value item, cotangent_item;
+    struct arena arena = { 0 };
+    struct sample sample;
+    struct bench *bench;
+    struct bench_output *gradients;
+    struct tensor cotangent;
+    size_t count;
+    ck_assert_ptr_null(sample_parse(&sample, HEADS_CALL("True"), &arena));
+    item = (struct value){ .kind = VALUE_TENSOR, .tensor = { .record = &record } };
+    sample.c.outputs = (struct value){ .kind = VALUE_LIST, .list = { .items = &item, .count = 1 } };
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    ck_assert_int_eq(bench_output(bench, 0)->reference.dtype, DT_BF16);
+    ck_assert_int_eq(tensor_create(&cotangent, &arena, DT_F32, 3, record.shape).code, 0);
+    memset(cotangent.data, 0, tensor_elements(&cotangent) * sizeof(float));
+    cotangent_item = (struct value){ .kind = VALUE_TENSOR, .tensor = { .tensor = &cotangent } };
+    struct value list = { .kind = VALUE_LIST, .list = { .items = &cotangent_item, .count = 1 } };
+    ck_assert_int_eq(bench_backward(&gradients, &count, bench, &list).code, 0);
+    for (size_t k = 0; k < count; k++) ck_assert_int_eq(gradients[k].reference.dtype, DT_F32);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("attention with dropout");
@@ -399,6 +425,7 @@ int main(void)
     tcase_add_loop_test(tests, layouts_follow_the_law, 0, 12);
     TCase *heads = tcase_create("heads");
     tcase_add_test(heads, whole_multi_head_attention);
+    tcase_add_test(heads, the_dtype_of_the_recorded_result_counts);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, heads);
     return suite_run(suite);

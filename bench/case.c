@@ -63,6 +63,7 @@ struct bench_output *bench_output(struct bench *bench, size_t i) { return &bench
 struct status bench_settle(struct bench *bench, const struct value *got)
 {
     bench->own.call.device_answer.outputs = got;
+    bench->own.call.device_answer.is_derived = false;
     if (!bench->own.call.device_answer.consulted)
         return status_ok(); /* a gradient property asks later */
     TRY(evaluate(bench));

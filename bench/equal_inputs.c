@@ -32,8 +32,9 @@ static bool hash_leaf(uint64_t *hash, struct tape *tape, struct node *leaf)
 static uint64_t *hash_node(struct tape *tape, struct node *node, uint64_t *const *of,
                            struct arena *arena)
 {
-    bool leaf = !node->primitive || !node->input_count;
-    if (node->imaginary || (!leaf && !(step_traits(node) & STEP_MAPS))) return NULL;
+    bool leaf = !node->primitive,
+         made = !leaf && !node->input_count; /* of places, not of numbers */
+    if (node->imaginary || made || (!leaf && !(step_traits(node) & STEP_MAPS))) return NULL;
     uint64_t *hash = arena_allocate_array(arena, node->n, sizeof *hash);
     if (!hash || (leaf && !hash_leaf(hash, tape, node))) return NULL;
     if (leaf) return hash;

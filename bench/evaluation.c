@@ -34,10 +34,19 @@ struct status evaluation_open(struct evaluation *evaluation)
     return status_ok();
 }
 
+/* Does the call cast its arguments to a float of at most 24 bits before it computes? */
+static bool casts_to_narrow(struct call *call)
+{
+    if (!(call->op->flags & OP_CASTS_FIRST) || call_is_none(call, "dtype")) return false;
+    enum dtype dtype = call_dtype(call, "dtype");
+    return dtype_is_float(dtype) && dtype_info(dtype)->significand_bits <= 24;
+}
+
 /* Does the call work in float64? A 0-d tensor is a number beside tensors of other floats, which decide: so
  * autograd passes on a Python number. */
-static bool works_wide(const struct call *call)
+static bool works_wide(struct call *call)
 {
+    if (casts_to_narrow(call)) return false;
     bool wide = false, number = false, narrow = false;
     for (size_t i = 0; i < call->arguments.leaf_count; i++) {
         const struct tensor *tensor = call->arguments.leaves[i].value->tensor.tensor;

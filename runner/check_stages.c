@@ -66,10 +66,14 @@ struct status check_judge_forward(struct check *k)
     return status_ok();
 }
 
-/* Why there is no backward to check although the dump has a backward entry; NULL when there is. */
-static const char *backward_obstacle(const struct api_case *c)
+/* Why there is no backward to check although the dump has a backward entry; NULL when there is. The documents' profiles
+ * do as msprobe, to which out=None is an output too. */
+static const char *backward_obstacle(const struct check *k)
 {
-    if (value_find(&c->kwargs, "out"))
+    const struct api_case *c = &k->call.c;
+    const struct value *out = value_find(&c->kwargs, "out");
+    bool own_model = profile_rules(k->setup->style.profile)->error_model;
+    if (out && !(own_model && out->kind == VALUE_NONE))
         return "function with out=... arguments don't support automatic differentiation, skip "
                "backward.";
     if (!value_count_tensors(&c->cotangents))
@@ -128,7 +132,7 @@ static struct status judge_backward(struct check *k, double *since)
 {
     struct call *call = &k->call;
     struct stage_times *times = &k->rows.out->times;
-    const char *obstacle = backward_obstacle(&call->c);
+    const char *obstacle = backward_obstacle(k);
     if (!call->c.has_backward) return status_ok();
     if (obstacle) return check_add_plain_row(k, true, VERDICT_SKIP, CAUSE_NO_GRADIENT, obstacle);
     if (call->got.backward.code) {

@@ -48,6 +48,7 @@ static const struct cost_class classes[] = {
     { "npu_sampling",    NULL,                                                                     150,    40,      0,  WORK_NONE,              0 },
     { "npu_choices",  NULL,                                                                      80,    80,      0,  WORK_NONE,              0 },
     { "npu_attention", NULL,                                                                    150,    20,      0,  WORK_SCORES,          175 },
+    { "npu_fusion_attention", NULL,                                                             150,    20,      0,  WORK_SCORES,          175 },
     { "npu_attention_parts", NULL,                                                               10,    20,      0,  WORK_SCORES,          175 },
     { "npu_attention_grad", NULL,                                                                10,    20,      0,  WORK_SCORES,          175 },
     { "npu_cached_attention", "atb.npu_paged_cache_load",                                           3,     4,      0,  WORK_NONE,              0 },

@@ -10,6 +10,8 @@ struct call;
 struct device_answer {
     const struct value *outputs; /* a flat LIST, or NULL before bench_settle */
     bool consulted;              /* the op asked for it: settling means running the op again */
+    const void *derived; /* what an op has made of the outputs, for the evaluations that follow */
+    bool is_derived;
 };
 
 /* What the device returned as flat output k: its tensor, or NULL (not settled, not a tensor). */

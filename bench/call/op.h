@@ -50,7 +50,9 @@ enum op_flags {
     /* With OP_NO_GRADIENT: differentiable all the same when written into self. */
     OP_GRADIENT_IN_PLACE = 8,
     /* It adds, in a family whose other results are exact (bench/catalogue.c). */
-    OP_ADDS = 16
+    OP_ADDS = 16,
+    /* Its argument `dtype` is that of its arithmetic: operands are cast to it first (node_cast_operand). */
+    OP_CASTS_FIRST = 32
 };
 
 struct call;

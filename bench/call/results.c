@@ -52,17 +52,21 @@ static enum dtype first_argument_dtype(const struct call *call)
                : DT_NONE;
 }
 
-void call_return_typed(struct call *call, struct node *node, enum dtype dtype)
+enum dtype call_recorded_dtype(const struct call *call, enum dtype dtype)
 {
     size_t k = call->results.count;
     const struct tensor_record *record = recorded_tensor(&call->api_case->outputs, &k);
+    bool floats = record && dtype_is_float(dtype) && record->dtype != DT_NONE &&
+                  dtype_is_float(record->dtype);
+    return floats ? record->dtype : dtype;
+}
 
+void call_return_typed(struct call *call, struct node *node, enum dtype dtype)
+{
     if (dtype == DT_NONE) dtype = node->integer ? DT_I64 : DT_F32;
     if (call->in_place && call->results.count == 0 && first_argument_dtype(call) != DT_NONE)
         dtype = first_argument_dtype(call);
-    else if (record && dtype_is_float(dtype) && record->dtype != DT_NONE &&
-             dtype_is_float(record->dtype))
-        dtype = record->dtype;
+    else dtype = call_recorded_dtype(call, dtype);
     node = node_cast(call->tape, node, dtype);
     struct result *result = next_result(call);
     if (!result) return;

@@ -37,6 +37,9 @@ void call_return_typed(struct call *call, struct node *node, enum dtype dtype);
 void call_return_none(struct call *call);
 void call_return_value(struct call *call, struct value value);
 
+/* The dtype that the dump recorded for the next output, where both are floats; else `dtype`. */
+enum dtype call_recorded_dtype(const struct call *call, enum dtype dtype);
+
 /* A random result: dtype and shape, and what must hold of it. */
 void call_return_random(struct call *call, struct node *native, enum dtype dtype, int rank,
                         const int64_t *shape, const struct bench_property *property);

@@ -5,7 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/ops/attention_gradient.h"
 #include "bench/ops/dropped_attention.h"
+#include "bench/ops/dropped_heads.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
@@ -66,31 +68,30 @@ static void return_dropped(struct call *call, struct node *scores, struct node *
                       "attention with dropout is followed where query, key and value have the same "
                       "batches"))
         return;
+    struct dropped_block *block = tape_allocate(tape, 1, sizeof *block);
+    if (!block) return;
+    *block = (struct dropped_block){
+        1, q->shape[q->rank - 2], k->shape[k->rank - 2], weights, scores, q, k, v
+    };
+    for (int d = 0; d < q->rank - 3; d++) block->batches *= q->shape[d];
     struct dropped_attention a = {
         .p = p,
         .scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[q->rank - 1])
                                              : call_real(call, "scale"),
-        .batches = 1,
         .heads = q->rank > 2 ? q->shape[q->rank - 3] : 1,
         .key_heads = k->rank > 2 ? k->shape[k->rank - 3] : 1,
-        .rows = q->shape[q->rank - 2],
-        .columns = k->shape[k->rank - 2],
         .width = q->shape[q->rank - 1],
         .value_width = v->shape[v->rank - 1],
-        .weights = weights,
-        .scores = scores,
-        .q = q,
-        .k = k,
-        .v = v,
-        .leaves = { q, k, v },
+        .blocks = block,
+        .count = 1,
+        .leaves = { { q, 0, 0, 0 }, { k, 1, 0, 0 }, { v, 2, 0, 0 } },
         .dtype = q->dtype,
     };
-    for (int d = 0; d < q->rank - 3; d++) a.batches *= q->shape[d];
     memcpy(shape, q->shape, sizeof shape);
     shape[q->rank - 1] = a.value_width;
     if (!tape_is_reference(tape))
         native = node_with_dtype(
-            tape, compose_matmul(tape, dropped_weights(call, weights, p), repeated_v), q->dtype);
+            tape, compose_matmul(tape, dropped_weights(call, weights, p, 0), repeated_v), q->dtype);
     call_return_dropped_attention(call, &a, native, q->rank, shape);
 }
 
@@ -191,6 +192,45 @@ static void weights_gradient(struct tape *tape, struct node *weights, struct nod
                     node_multiply(tape, weights, node_subtract(tape, cotangent, along)));
 }
 
+/* With dropout, by the law that is left when the output is given. */
+static void dropped_backward(struct call *call, struct node *const *qkv, struct node *mask,
+                             struct node *scores, struct node *weights)
+{
+    struct tape *tape = call->tape;
+    struct node *q = qkv[0];
+    size_t drawn = 0;
+    struct attention_parts parts = {
+        .p = weights,
+        .q = q,
+        .k = qkv[1],
+        .v = qkv[2],
+        .cotangent = call_tensor(call, "grad_out"),
+        .result = call_tensor(call, "out"),
+        .scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[3])
+                                             : call_real(call, "scale"),
+        .drops = call_real(call, "dropout_p"),
+        .drawn = &drawn,
+    };
+    if (!call_require(call, parts.drops > 0 && parts.drops < 1, "dropout_p %g", parts.drops))
+        return;
+    struct attention_gradients g = attention_gradients(call, &parts);
+    struct dropped_block block = {
+        .batches = q->shape[0], .rows = q->shape[2], .columns = qkv[1]->shape[2], .scores = scores
+    };
+    struct dropped_attention law = {
+        .p = parts.drops, .width = q->shape[3], .blocks = &block, .count = 1
+    };
+    for (int i = 0; i < (int)call->op->detail && !tape_failed(tape); i++) {
+        bool wanted = call_wants_output(call, (size_t)i) && (i < 3 || (mask && !mask->integer));
+        if (!wanted) call_return_none(call);
+        else if (i < 3) call_return_attention_gradient(call, &law, g.of[i], NULL, qkv[i]->dtype);
+        else
+            call_return_attention_gradient(
+                call, &law, sums_to_shape(tape, g.of[OF_SCORES], mask->rank, mask->shape, 1), NULL,
+                mask->dtype);
+    }
+}
+
 /* By the output and the logarithms that the forward returned. detail: the number of gradients. */
 static void fused_attention_backward(struct call *call)
 {
@@ -199,10 +239,6 @@ static void fused_attention_backward(struct call *call)
     struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
                 *v = call_tensor(call, "value"), *mask = fused_mask(call);
     struct node *sums = call_tensor(call, "logsumexp");
-    if (!call_require(call, call_real(call, "dropout_p") == 0,
-                      "which weights the forward dropped only its kernel can tell from the seed: "
-                      "record the step with dropout 0"))
-        return;
     if (!is_fused_attention(call, q, k, v)) return;
     if (!call_require(call, sums->rank == 3 && sums->shape[2] >= q->shape[2],
                       "logsumexp has an element for each query"))
@@ -213,6 +249,10 @@ static void fused_attention_backward(struct call *call)
     int64_t rows[4] = { q->shape[0], q->shape[1], q->shape[2], 1 };
     sums = node_reshape(tape, node_slice(tape, sums, 2, 0, q->shape[2], 1), 4, rows);
     struct node *weights = node_apply(tape, "exp", node_subtract(tape, scores, sums));
+    if (call_real(call, "dropout_p") != 0) {
+        dropped_backward(call, (struct node *[]){ q, k, v }, mask, scores, weights);
+        return;
+    }
     struct node *along = node_sum(tape, node_multiply(tape, gradient, out), 8, true);
     weights = node_stated_gradient(tape, weights, 2, (struct node *[]){ scores, along },
                                    weights_gradient, NULL);
@@ -244,13 +284,19 @@ static struct node *third(struct tape *tape, struct node *x, int part, int64_t e
     return x ? node_slice(tape, x, 0, part * e, e, 1) : NULL;
 }
 
+static const char *const own_projections[3] = { "q_proj_weight", "k_proj_weight", "v_proj_weight" };
+
+static struct node *projection_of(struct call *call, int part, int64_t e)
+{
+    return call_bool(call, "use_separate_proj_weight")
+               ? call_tensor(call, own_projections[part])
+               : third(call->tape, call_tensor(call, "in_proj_weight"), part, e);
+}
+
 static struct node *projected(struct call *call, struct node *x, int part, int64_t e)
 {
-    static const char *const own[3] = { "q_proj_weight", "k_proj_weight", "v_proj_weight" };
     struct tape *tape = call->tape;
-    struct node *weight = call_bool(call, "use_separate_proj_weight")
-                              ? call_tensor(call, own[part])
-                              : third(tape, call_tensor(call, "in_proj_weight"), part, e);
+    struct node *weight = projection_of(call, part, e);
     struct node *bias = third(tape, call_optional_tensor(call, "in_proj_bias"), part, e);
     return compose_linear(tape, x, weight, bias);
 }
@@ -341,6 +387,43 @@ static struct node *target_first(struct tape *tape, struct node *x, const char *
     return node_transpose(tape, x, 0, 2);
 }
 
+/* The law of its gradients. x: query, key and value as sequences of batches; qkv: their projected heads. */
+static void follow_gradients(struct call *call, const struct heads *heads, int64_t e,
+                             struct node *const *x, struct node *const *qkv, struct node *weights,
+                             enum dtype dtype)
+{
+    static const char *const names[3] = { "query", "key", "value" };
+    struct tape *tape = call->tape;
+    bool separate = call_bool(call, "use_separate_proj_weight");
+    struct dropped_heads *h = tape_allocate(tape, 1, sizeof *h);
+    if (!h) return;
+    *h = (struct dropped_heads){
+        .p = call_real(call, "dropout_p"),
+        .batch = heads->batch,
+        .heads = heads->count,
+        .width = heads->width,
+        .target = heads->target,
+        .source = weights->shape[2],
+        .weights = weights,
+        .q = qkv[0],
+        .k = qkv[1],
+        .v = qkv[2],
+        .out = call_tensor(call, "out_proj_weight"),
+        .joint_weight = separate ? NULL : call_tensor(call, "in_proj_weight"),
+        .joint_bias = call_optional_tensor(call, "in_proj_bias"),
+        .out_weight = call_tensor(call, "out_proj_weight"),
+        .out_bias = call_optional_tensor(call, "out_proj_bias"),
+        .dtype = dtype,
+    };
+    for (int k = 0; k < 3; k++) {
+        h->x[k] = x[k];
+        h->own[k] = call_tensor(call, names[k]);
+        h->projection[k] = projection_of(call, k, e);
+        h->own_projection[k] = separate ? h->projection[k] : NULL;
+    }
+    if (!tape_failed(tape)) call_gradients_of_dropped_heads(call, h);
+}
+
 /* With dropout each element is a sum over the source positions of all heads: their values, projected, are one long list. */
 static void return_dropped_heads(struct call *call, struct node *scores, struct node *weights,
                                  struct node *v, const struct heads *heads, int64_t e, bool batched)
@@ -357,27 +440,32 @@ static void return_dropped_heads(struct call *call, struct node *scores, struct 
     int64_t slices[3] = { heads->count, heads->width, projection->shape[0] };
     struct node *w = node_transpose(tape, node_reshape(tape, weights, 4, by_head), 1, 2),
                 *parts = node_reshape(tape, node_transpose(tape, projection, 0, 1), 3, slices);
+    struct dropped_block *block = tape_allocate(tape, 1, sizeof *block);
+    if (!block) return;
+    *block =
+        (struct dropped_block){ heads->batch,
+                                heads->target,
+                                heads->count * source,
+                                w,
+                                scores,
+                                weights,
+                                weights,
+                                compose_matmul(tape, node_reshape(tape, v, 4, values), parts) };
     struct dropped_attention a = {
         .p = p,
-        .batches = heads->batch,
         .heads = 1,
         .key_heads = 1,
-        .rows = heads->target,
-        .columns = heads->count * source,
         .width = heads->width,
         .value_width = projection->shape[0],
-        .weights = w,
-        .scores = scores,
-        .q = weights,
-        .k = weights,
-        .v = compose_matmul(tape, node_reshape(tape, v, 4, values), parts),
+        .blocks = block,
+        .count = 1,
         .shift = call_optional_tensor(call, "out_proj_bias"),
         .arrange = target_first,
-        .dtype = call_tensor(call, "query")->dtype,
+        .dtype = call_recorded_dtype(call, call_tensor(call, "query")->dtype),
     };
     if (tape_failed(tape)) return;
     bool native = !tape_is_reference(tape);
-    struct node *dropped = native ? dropped_weights(call, weights, p) : weights;
+    struct node *dropped = native ? dropped_weights(call, weights, p, 0) : weights;
     struct node *out =
         node_with_dtype(tape, projected_out(call, dropped, v, heads, e, batched), a.dtype);
     if (tape_failed(tape)) return;
@@ -387,9 +475,11 @@ static void return_dropped_heads(struct call *call, struct node *scores, struct 
         return;
     }
     struct node *shown = shown_weights(call, dropped, heads, batched);
+    struct dropped_block shown_block = *block;
+    shown_block.columns = source;
+    shown_block.weights = weights;
+    a.blocks = &shown_block;
     a.heads = a.key_heads = heads->count;
-    a.columns = source;
-    a.weights = weights;
     if (!tape_failed(tape))
         call_return_dropped_weights(call, &a, call_bool(call, "average_attn_weights"),
                                     native ? shown : NULL, shown->rank, shown->shape);
@@ -410,6 +500,7 @@ static void multi_head_attention_forward(struct call *call)
         int64_t shape[3] = { (*inputs[i])->shape[0], 1, (*inputs[i])->shape[1] };
         *inputs[i] = node_reshape(tape, *inputs[i], 3, shape);
     }
+    struct node *const arguments[3] = { q, k, v };
     int64_t e = q->shape[2];
     struct heads heads = { q->shape[1], call_int(call, "num_heads"), 0, q->shape[0], k->shape[0] };
     if (!call_require(call, heads.count >= 1 && e % heads.count == 0,
@@ -429,7 +520,10 @@ static void multi_head_attention_forward(struct call *call)
     struct node *weights = node_softmax(tape, scores, 2);
     if (tape_failed(tape)) return;
     if (call_bool(call, "training") && call_real(call, "dropout_p") > 0) {
+        enum dtype inner =
+            call_recorded_dtype(call, dtype); /* autocast computes in that of the result */
         return_dropped_heads(call, scores, weights, v, &heads, e, batched);
+        follow_gradients(call, &heads, e, arguments, (struct node *[]){ q, k, v }, weights, inner);
         return;
     }
     call_return_typed(call, projected_out(call, weights, v, &heads, e, batched), dtype);

@@ -57,6 +57,19 @@ static struct node *masked_softmax(struct tape *tape, struct node *scores, struc
     return node_select(tape, dead, node_scalar(tape, 0), p);
 }
 
+/* The same with one more score for all rows of a head, (heads), of a key that has no value. */
+static struct node *softmax_with_sink(struct tape *tape, struct node *scores, struct node *mask,
+                                      struct node *sink)
+{
+    int64_t lone[4] = { 1, scores->shape[1], 1, 1 },
+            column[4] = { scores->shape[0], scores->shape[1], scores->shape[2], 1 };
+    struct node *open = mask ? node_select(tape, mask, node_scalar(tape, -INFINITY), scores)
+                             : scores,
+                *own = node_broadcast(tape, node_reshape(tape, sink, 4, lone), 4, column);
+    struct node *all = node_concatenate(tape, (struct node *[]){ open, own }, 2, 3);
+    return node_slice(tape, node_softmax(tape, all, 3), 3, 0, scores->shape[3], 1);
+}
+
 static void scaled_masked_softmax(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -168,9 +181,10 @@ struct block attend(struct call *call, const struct attention *a, struct node *q
     if (tape_failed(tape)) return block;
     v = repeat_heads(tape, v, q->shape[1]);
     block.scores = scores;
-    block.weights = masked_softmax(tape, scores, mask);
+    block.weights = a->sink ? softmax_with_sink(tape, scores, mask, a->sink)
+                            : masked_softmax(tape, scores, mask);
     if (a->drops > 0 && !tape_is_reference(tape))
-        block.weights = dropped_weights(call, block.weights, a->drops);
+        block.weights = dropped_weights(call, block.weights, a->drops, a->drawn);
     block.y = compose_matmul(tape, block.weights, v);
     if (!statistics || !k->shape[2]) return block;
     struct node *open = mask ? node_select(tape, mask, node_scalar(tape, -INFINITY), scores)
@@ -195,28 +209,30 @@ bool read_attention(struct call *call, struct attention *a, const char *before, 
     return !tape_failed(call->tape);
 }
 
-/* The mode that block i of `count` packed sequences is computed in: those cut from a longer run of queries have a band
- * at the end (7) or at the beginning (8). */
-static int64_t mode_of_block(int64_t mode, int i, int count)
+int64_t mode_of_block(int64_t mode, int i, int count)
 {
     if (mode == 7) return i == count - 1 ? 4 : 3;
     if (mode == 8) return i == 0 ? 4 : 2;
     return mode;
 }
 
-/* Part of a mask for the first rows and columns: packed sequences share one of the longest. */
-static struct node *corner(struct tape *tape, struct node *mask, int64_t rows, int64_t columns)
+struct node *packed_mask(struct call *call, const struct attention *a, int i, int count,
+                         int64_t rows, int64_t columns)
 {
-    if (!mask || mask->rank != 2 || mask->shape[0] < rows || mask->shape[1] < columns) return mask;
+    int64_t mode = mode_of_block(a->mode, i, count);
+    struct node *mask = block_mask(call, a, mode, i, rows, columns);
+    if (!mask || mode >= 2 || mask->rank != 2 || mask->shape[0] < rows || mask->shape[1] < columns)
+        return mask;
+    struct tape *tape = call->tape;
     return node_slice(tape, node_slice(tape, mask, 0, 0, rows, 1), 1, 0, columns, 1);
 }
 
-/* Queries and keys of packed sequences: sequence i has the positions between the ends i - 1 and i. */
-static struct node *packed_attention(struct call *call, struct attention *a, struct node *q,
-                                     struct node *k, struct node *v, const char *query_ends,
-                                     const char *key_ends, struct node **lse)
+struct packed attend_packed(struct call *call, struct attention *a, struct node *q, struct node *k,
+                            struct node *v, const char *query_ends, const char *key_ends,
+                            bool statistics)
 {
     struct tape *tape = call->tape;
+    struct packed y = { .y = q, .lse = q };
     struct groups of_q, of_k;
     if (!call_require(call, !call_is_none(call, query_ends) && !call_is_none(call, key_ends),
                       "packed sequences need %s and %s", query_ends, key_ends) ||
@@ -225,38 +241,46 @@ static struct node *packed_attention(struct call *call, struct attention *a, str
         !call_require(call, of_q.count == of_k.count, "%d sequences of queries, %d of keys",
                       of_q.count, of_k.count) ||
         !call_require(call, !a->pse, "pse of packed sequences is not followed here"))
-        return q;
+        return y;
     struct node **parts = tape_allocate(tape, 2 * (size_t)of_q.count + 2, sizeof *parts);
     struct node **sums = parts ? parts + of_q.count + 1 : NULL;
+    y.blocks = tape_allocate(tape, (size_t)of_q.count, sizeof *y.blocks);
+    y.count = of_q.count;
     int used = 0;
     for (int i = 0; !tape_failed(tape) && i < of_q.count; i++) {
         int64_t rows = of_q.end[i] - of_q.start[i], columns = of_k.end[i] - of_k.start[i];
-        int64_t mode = mode_of_block(a->mode, i, of_q.count);
+        struct node *own[3] = { node_slice(tape, q, 2, of_q.start[i], rows, 1),
+                                node_slice(tape, k, 2, of_k.start[i], columns, 1),
+                                node_slice(tape, v, 2, of_k.start[i], columns, 1) };
+        y.blocks[i] =
+            (struct dropped_block){ 1, rows, columns, NULL, NULL, own[0], own[1], own[2] };
         if (!rows) continue;
-        struct node *mask = block_mask(call, a, mode, i, rows, columns);
-        struct block block = attend(call, a, node_slice(tape, q, 2, of_q.start[i], rows, 1),
-                                    node_slice(tape, k, 2, of_k.start[i], columns, 1),
-                                    node_slice(tape, v, 2, of_k.start[i], columns, 1),
-                                    mode < 2 ? corner(tape, mask, rows, columns) : mask,
-                                    lse != NULL);
+        struct node *mask = packed_mask(call, a, i, of_q.count, rows, columns);
+        struct block block = attend(call, a, own[0], own[1], own[2], mask, statistics);
+        y.blocks[i].weights = block.weights;
+        y.blocks[i].scores = block.scores;
+        a->drawn += block.weights->n;
         parts[used] = block.y;
-        if (lse) sums[used] = node_add(tape, block.largest, node_apply(tape, "log", block.sum));
+        if (statistics)
+            sums[used] = node_add(tape, block.largest, node_apply(tape, "log", block.sum));
         used++;
     }
-    if (tape_failed(tape)) return q;
-    int64_t rest[4] = { 1, q->shape[1], q->shape[2] - of_q.total, v->shape[3] };
+    if (tape_failed(tape)) return y;
+    y.rest_rows = q->shape[2] - of_q.total;
+    y.rest_columns = k->shape[2] - of_k.total;
+    int64_t rest[4] = { 1, q->shape[1], y.rest_rows, v->shape[3] };
     if (rest[2] || !used) {
         parts[used] = node_constant(tape, q->dtype, 0, 4, rest);
         rest[3] = 1;
-        if (lse) sums[used] = node_constant(tape, DT_F32, 0, 4, rest);
+        if (statistics) sums[used] = node_constant(tape, DT_F32, 0, 4, rest);
         used++;
     }
-    if (lse) *lse = node_concatenate(tape, sums, used, 2);
-    return node_concatenate(tape, parts, used, 2);
+    if (statistics) y.lse = node_concatenate(tape, sums, used, 2);
+    y.y = node_concatenate(tape, parts, used, 2);
+    return y;
 }
 
-/* Has the query as many heads as are said? */
-static bool has_heads(struct call *call, const struct node *q, int64_t heads)
+bool has_heads(struct call *call, const struct node *q, int64_t heads)
 {
     return call_require(call, q->shape[1] == heads, "%lld heads are said, the query has %lld",
                         (long long)heads, (long long)q->shape[1]);
@@ -268,9 +292,8 @@ int64_t heads_of_keys(const struct node *q, const struct node *k, int64_t heads)
     return width > 0 && k->rank ? k->shape[k->rank - 1] / width : 0;
 }
 
-/* Two tensors' last dimensions as one: the part of a head that is not turned, and the one that is. */
-static struct node *with_rope(struct call *call, struct node *x, const char *name,
-                              const char *layout, int64_t heads)
+struct node *with_rope(struct call *call, struct node *x, const char *name, const char *layout,
+                       int64_t heads)
 {
     struct node *rope = call_optional_tensor(call, name);
     if (!rope) return x;
@@ -280,146 +303,6 @@ static struct node *with_rope(struct call *call, struct node *x, const char *nam
         if (!call_require(call, rope->shape[d] == x->shape[d], "%s has other dimensions", name))
             return x;
     return node_concatenate(call->tape, (struct node *[]){ x, rope }, 2, 3);
-}
-
-/* The result with dropout, by its law; ropes are parts of query and key, whose gradients have none. */
-static void return_dropped(struct call *call, const struct attention *a, const struct block *block,
-                           struct node *const *qkv, const char *layout, enum dtype dtype)
-{
-    struct tape *tape = call->tape;
-    struct node *q = qkv[0], *k = qkv[1], *v = qkv[2], *y = from_bnsd(tape, block->y, layout);
-    struct node *query = call_tensor(call, "query"), *key = call_tensor(call, "key");
-    struct dropped_attention dropped = {
-        .p = a->drops,
-        .scale = a->scale,
-        .batches = q->shape[0],
-        .heads = q->shape[1],
-        .key_heads = k->shape[1],
-        .rows = q->shape[2],
-        .columns = k->shape[2],
-        .width = q->shape[3],
-        .value_width = v->shape[3],
-        .weights = block->weights,
-        .scores = block->scores,
-        .q = q,
-        .k = k,
-        .v = v,
-        .leaves = { query->n == q->n ? query : NULL, key->n == k->n ? key : NULL,
-                    call_tensor(call, "value") },
-        .arrange = from_bnsd,
-        .layout = layout,
-        .dtype = dtype,
-    };
-    if (tape_failed(tape)) return;
-    call_return_dropped_attention(call, &dropped,
-                                  tape_is_reference(tape) ? NULL : node_with_dtype(tape, y, dtype),
-                                  y->rank, y->shape);
-}
-
-/* npu_fusion_attention and its relatives. detail 1: of version 2 and 3, which name the window in full and let pse be
- * added after the scale (pse_type 1: before it; 0: after). The maxima, the sums and what dropout needs are the kernel's. */
-static void fusion_attention(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
-                *v = call_tensor(call, "value");
-    const char *layout = call_string(call, "input_layout");
-    int64_t heads = call_int(call, "head_num");
-    bool second = call->op->detail == 1, packed = !strcmp(layout, "TND");
-    enum dtype dtype = q->dtype;
-    struct attention a;
-    if (!read_attention(call, &a, second ? "pre_tokens" : "pre_tockens",
-                        second ? "next_tokens" : "next_tockens"))
-        return;
-    if (second) {
-        int64_t kind = call_int(call, "pse_type");
-        if (!call_require(
-                call, kind == 0 || kind == 1 || !a.pse,
-                "pse_type %lld, slopes that the kernel makes positions of, is not followed here",
-                (long long)kind))
-            return;
-        a.pse_first = kind != 0;
-    }
-    if (!call_require(call,
-                      call->op->detail != 1 ||
-                          call_is_none(call, "query_rope") == call_is_none(call, "key_rope"),
-                      "query_rope and key_rope belong together"))
-        return;
-    int64_t key_heads = heads_of_keys(q, k, heads), value_heads = key_heads;
-    q = to_bnsd(call, q, layout, heads);
-    k = to_bnsd(call, k, layout, key_heads);
-    v = to_bnsd(call, v, layout, value_heads);
-    if (second && !tape_failed(tape)) {
-        q = with_rope(call, q, "query_rope", layout, heads);
-        k = with_rope(call, k, "key_rope", layout, key_heads);
-    }
-    if (tape_failed(tape) || !has_heads(call, q, heads)) return;
-    /* The first form is msprobe's reference where a call leaves out scale or mask, the later ones are the operators' own. */
-    a.wants_mask = second;
-    a.scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[3])
-                                          : call_real(call, "scale");
-    a.drops = 1 - call_real(call, "keep_prob");
-    if (!call_require(
-            call, a.drops == 0 || (!packed && a.mode != 6),
-            "dropout of packed sequences and of prefixes draws numbers that are not followed "
-            "here: record the step with keep_prob 1"))
-        return;
-    struct node *y;
-    if (packed) {
-        y = packed_attention(call, &a, q, k, v, "actual_seq_qlen", "actual_seq_kvlen", NULL);
-    } else if (a.mode == 6 && q->shape[0] > 1) {
-        struct node **parts = tape_allocate(tape, (size_t)q->shape[0], sizeof *parts);
-        for (int64_t b = 0; !tape_failed(tape) && b < q->shape[0]; b++) {
-            struct node *mask = block_mask(call, &a, 6, b, q->shape[2], k->shape[2]);
-            parts[b] = attend(call, &a, node_slice(tape, q, 0, b, 1, 1),
-                              node_slice(tape, k, 0, b, 1, 1), node_slice(tape, v, 0, b, 1, 1),
-                              mask, false)
-                           .y;
-        }
-        y = tape_failed(tape) ? q : node_concatenate(tape, parts, (int)q->shape[0], 0);
-    } else {
-        if (!call_require(call, a.mode < 7, "sparse_mode %lld is for packed sequences",
-                          (long long)a.mode))
-            return;
-        struct node *mask = block_mask(call, &a, a.mode, 0, q->shape[2], k->shape[2]);
-        struct block block = attend(call, &a, q, k, v, mask, false);
-        y = block.y;
-        if (a.drops > 0 && !tape_failed(tape)) {
-            return_dropped(call, &a, &block, (struct node *[]){ q, k, v }, layout, dtype);
-            return;
-        }
-    }
-    call_return_typed(call, from_bnsd(tape, y, layout), dtype);
-}
-
-/* softmax(scale q k^T + mask) v of tensors in (B, N, S, D), the mask added. */
-static void fused_attention_score(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *q = call_tensor(call, "query_layer"), *k = call_tensor(call, "key_layer"),
-                *v = call_tensor(call, "value_layer"), *mask = call_tensor(call, "attention_mask");
-    static const char *const turned[] = { "query_transpose",       "key_transpose",
-                                          "bmm_score_transpose_a", "bmm_score_transpose_b",
-                                          "value_transpose",       "dx_transpose" };
-    for (size_t i = 0; i < sizeof turned / sizeof *turned; i++)
-        if (!call_require(call, !call_bool(call, turned[i]), "'%s' is not followed here",
-                          turned[i]))
-            return;
-    if (!call_require(call, call_real(call, "keep_prob") == 1,
-                      "dropout of this form of attention draws numbers that are not followed here: "
-                      "record the step with keep_prob 1") ||
-        !call_require(call, q->rank == 4 && k->rank == 4 && v->rank == 4 && !mask->integer,
-                      "query, key and value have four dimensions"))
-        return;
-    struct node *scores = node_scale(tape, compose_matmul(tape, q, node_transpose(tape, k, 2, 3)),
-                                     call_real(call, "scale"));
-    scores = node_add(tape, scores, mask);
-    if (!call_require(call, scores->rank == 4, "the mask has more dimensions than the scores"))
-        return;
-    struct node *y = compose_matmul(tape, node_softmax(tape, scores, 3), v);
-    int64_t folded[2] = { q->shape[0] * q->shape[2], q->shape[1] * v->shape[3] };
-    y = node_reshape(tape, node_transpose(tape, y, 1, 2), 2, folded);
-    call_return_typed(call, y, q->dtype);
 }
 
 /* ---- inference ---------------------------------------------------------------------------------------------- */
@@ -513,11 +396,9 @@ static void infer_attention(struct call *call)
     }
     if (tape_failed(tape) || !has_heads(call, q, heads)) return;
     if (packed) {
-        struct node *sums = q;
-        struct node *y =
-            packed_attention(call, &a, q, k, v, q_lengths, k_lengths, lse ? &sums : NULL);
-        call_return_typed(call, from_bnsd(tape, y, layout), dtype);
-        if (kind >= 2 && lse) call_return_typed(call, from_bnsd(tape, sums, layout), DT_F32);
+        struct packed y = attend_packed(call, &a, q, k, v, q_lengths, k_lengths, lse);
+        call_return_typed(call, from_bnsd(tape, y.y, layout), dtype);
+        if (kind >= 2 && lse) call_return_typed(call, from_bnsd(tape, y.lse, layout), DT_F32);
         else if (kind >= 2) call_return_none(call);
         return;
     }
@@ -594,17 +475,8 @@ static void block_sparse_attention(struct call *call)
 }
 
 /* clang-format off */
-#define TRAIN "(Tensor query, Tensor key, Tensor value, int head_num, str input_layout, Tensor? pse=None, Tensor? padding_mask=None, Tensor? atten_mask=None, "
-#define LENGTHS "int inner_precise=0, Any prefix=None, Any actual_seq_qlen=None, Any actual_seq_kvlen=None, int sparse_mode=0, bool gen_mask_parallel=True, bool sync=False"
-#define WINDOW1 "float? scale=None, float keep_prob=1.0, int pre_tockens=2147483647, int next_tockens=2147483647, "
-#define WINDOW2 "float scale=1.0, float keep_prob=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, "
-#define SECOND TRAIN "Tensor? query_rope=None, Tensor? key_rope=None, " WINDOW2 LENGTHS ", int pse_type=1, Any q_start_idx=None, Any kv_start_idx=None, ...)"
 const struct op ops_npu_attention[] = {
     { "npu_scaled_masked_softmax", NPU, "(Tensor x, Tensor mask, Scalar scale=1, bool fixed_triu_mask=False)", scaled_masked_softmax, OP_ONE_NODE, 0, NULL },
-    { "npu_fusion_attention|npu_flash_attention", NPU, TRAIN WINDOW1 LENGTHS ", ...)", fusion_attention, OP_ONE_NODE, 0, NULL },
-    { "npu_fusion_attention_v2|npu_fusion_attention_v3", NPU, SECOND, fusion_attention, OP_ONE_NODE, 1, NULL },
-    { "fusion_attention_v2.npu_fusion_attention", MINDSPEED, TRAIN WINDOW2 LENGTHS ", int pse_type=1, Any q_start_idx=None, Any kv_start_idx=None, Tensor? query_rope=None, Tensor? key_rope=None, ...)", fusion_attention, OP_ONE_NODE, 1, NULL },
-    { "npu_fused_attention_score", NPU, "(Tensor query_layer, Tensor key_layer, Tensor value_layer, Tensor attention_mask, Scalar scale, float keep_prob, bool query_transpose=False, bool key_transpose=False, bool bmm_score_transpose_a=False, bool bmm_score_transpose_b=False, bool value_transpose=False, bool dx_transpose=False)", fused_attention_score, OP_ONE_NODE, 0, NULL },
     { "npu_prompt_flash_attention", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, Tensor? pse_shift=None, int[]? actual_seq_lengths=None, Tensor? deq_scale1=None, Tensor? quant_scale1=None, Tensor? deq_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, int num_heads=1, float scale_value=1.0, int pre_tokens=2147473647, int next_tokens=0, str input_layout='BSH', int num_key_value_heads=0, int[]? actual_seq_lengths_kv=None, int sparse_mode=0)", infer_attention, OP_NO_GRADIENT, 0, NULL },
     { "npu_incre_flash_attention", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, Tensor? pse_shift=None, int[]? actual_seq_lengths=None, Tensor? antiquant_scale=None, Tensor? antiquant_offset=None, Tensor? block_table=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? kv_padding_size=None, int num_heads=1, float scale_value=1.0, str input_layout='BSH', int num_key_value_heads=0, int block_size=0, int inner_precise=1)", infer_attention, OP_NO_GRADIENT, 1, NULL },
     { "npu_fused_infer_attention_score", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? pse_shift=None, Tensor? atten_mask=None, int[]? actual_seq_lengths=None, int[]? actual_seq_lengths_kv=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? antiquant_scale=None, Tensor? key_antiquant_scale=None, Tensor? value_antiquant_scale=None, Tensor? block_table=None, Tensor? query_padding_size=None, Tensor? kv_padding_size=None, Tensor? key_shared_prefix=None, Tensor? value_shared_prefix=None, Tensor? query_rope=None, Tensor? key_rope=None, int num_heads=1, float scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, str input_layout='BSH', int num_key_value_heads=0, int sparse_mode=0, bool softmax_lse_flag=False, ...)", infer_attention, OP_NO_GRADIENT, 2, NULL },

@@ -2,7 +2,7 @@
  * weights are (input + state, gates width) and its two parts, with the gates in PyTorch's order, as the tests of torch_npu
  * compare them with torch._VF. What every step returns is (steps, batch, width). */
 #include "bench/call/op.h"
-#include "bench/ops/recurrent.h"
+#include "bench/ops/recurrent_layers.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/view.h"

@@ -4,173 +4,19 @@
  * the inputs contribute to the gates is one product for all steps. A packed sequence has its rows by time, the
  * longest sequence first, so step t works on the first batch_sizes[t] rows of the state: they become fewer as
  * sequences end and, in the other direction, more as they begin. */
-#include "bench/ops/recurrent.h"
-
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "bench/call/op.h"
-#include "bench/ops/properties.h"
+#include "bench/ops/recurrent_dropout.h"
+#include "bench/ops/recurrent_layers.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
-#include "bench/primitives/complex_functions.h"
 #include "bench/primitives/compose.h"
-#include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
-#include "bench/primitives/selection.h"
 #include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
-
-enum cell_kind { CELL_LSTM, CELL_GRU, CELL_TANH, CELL_RELU };
-
-/* Rows of blocks of the weights: gates i f g o of an LSTM, r z n of a GRU. */
-static const int gates_of[] = { [CELL_LSTM] = 4, [CELL_GRU] = 3, [CELL_TANH] = 1, [CELL_RELU] = 1 };
-
-struct cell {
-    enum cell_kind kind;
-    int64_t width; /* of a gate */
-    struct node *w_input, *w_hidden, *b_input, *b_hidden,
-        *w_projection; /* the last three or NULL */
-};
-
-struct state {
-    struct node *h, *c; /* c of an LSTM, else NULL */
-};
-
-/* ---- one step ------------------------------------------------------------------------------------ */
-
-static struct node *gate(struct tape *tape, struct node *gates, int64_t width, int k)
-{
-    return node_slice(tape, gates, 1, k * width, width, 1);
-}
-
-static struct node *activated(struct tape *tape, const char *name, struct node *x)
-{
-    return node_function(tape, name, x);
-}
-
-struct lstm_step lstm_step(struct tape *tape, struct node *gates, int64_t width, struct node *c)
-{
-    static const char *const functions[4] = { "sigmoid", "sigmoid", "tanh", "sigmoid" };
-    struct lstm_step y;
-    for (int k = 0; k < 4; k++)
-        y.gate[k] = activated(tape, functions[k], gate(tape, gates, width, k));
-    y.c = node_add(tape, node_multiply(tape, y.gate[1], c),
-                   node_multiply(tape, y.gate[0], y.gate[2]));
-    y.tanh_c = activated(tape, "tanh", y.c);
-    y.h = node_multiply(tape, y.gate[3], y.tanh_c);
-    return y;
-}
-
-struct gru_step gru_step(struct tape *tape, struct node *inputs, struct node *hidden, int64_t width,
-                         struct node *h)
-{
-    struct gru_step y;
-    for (int k = 0; k < 2; k++)
-        y.gate[k] =
-            activated(tape, "sigmoid",
-                      node_add(tape, gate(tape, inputs, width, k), gate(tape, hidden, width, k)));
-    y.hidden_new = gate(tape, hidden, width, 2);
-    struct node *n = y.gate[2] = activated(
-        tape, "tanh",
-        node_add(tape, gate(tape, inputs, width, 2), node_multiply(tape, y.gate[0], y.hidden_new)));
-    y.h = node_add(tape, n, node_multiply(tape, y.gate[1], node_subtract(tape, h, n)));
-    if (!tape_is_model(tape)) return y;
-    /* Kernels also form (1 - z) n + z h. */
-    y.h = node_model_error(tape, node_model_error(tape, y.h, n, 3),
-                           node_broadcast(tape, h, y.h->rank, y.h->shape), 3);
-    return y;
-}
-
-/* Rounding decides whether a sum next to 0 passes. */
-static struct node *positive_part(struct tape *tape, struct node *sum)
-{
-    struct node *zero = node_scalar(tape, 0);
-    sum = node_model_choice(tape, sum, sum, zero);
-    struct node *y = node_select(tape, node_compare(tape, COMPARE_LE, sum, zero), zero, sum);
-    return node_model_choice(tape, y, sum, zero);
-}
-
-/* `inputs` is what x contributes to the gates. */
-static struct state step(struct tape *tape, const struct cell *cell, struct node *inputs,
-                         struct state state)
-{
-    struct node *hidden = compose_linear(tape, state.h, cell->w_hidden, cell->b_hidden);
-    struct state next = { NULL, NULL };
-    if (cell->kind == CELL_GRU) {
-        next.h = gru_step(tape, inputs, hidden, cell->width, state.h).h;
-    } else if (cell->kind == CELL_LSTM) {
-        struct lstm_step y = lstm_step(tape, node_add(tape, inputs, hidden), cell->width, state.c);
-        next = (struct state){ y.h, y.c };
-    } else {
-        struct node *sum = node_add(tape, inputs, hidden);
-        next.h = cell->kind == CELL_TANH ? activated(tape, "tanh", sum) : positive_part(tape, sum);
-    }
-    if (cell->w_projection) next.h = compose_linear(tape, next.h, cell->w_projection, NULL);
-    return next;
-}
-
-/* ---- a layer in one direction -------------------------------------------------------------------- */
-
-/* Rows by time, `sizes[t]` of step t, from row `starts[t]`. */
-struct sequence {
-    int64_t steps, batch;
-    const int64_t *sizes, *starts;
-};
-
-static struct node *rows(struct tape *tape, struct node *x, int64_t start, int64_t count)
-{
-    return x ? node_slice(tape, x, 0, start, count, 1) : NULL;
-}
-
-static struct node *joined(struct tape *tape, struct node *a, struct node *b)
-{
-    return a ? node_concatenate(tape, (struct node *[]){ a, b }, 2, 0) : NULL;
-}
-
-/* The state of more rows or fewer: those that begin come from `initial`, those that end go to `ended`, which
- * grows at its front. */
-static struct state with_rows(struct tape *tape, struct state state, int64_t have, int64_t want,
-                              struct state initial, struct state *ended)
-{
-    if (want > have)
-        return (struct state){ joined(tape, state.h, rows(tape, initial.h, have, want - have)),
-                               joined(tape, state.c, rows(tape, initial.c, have, want - have)) };
-    if (want == have) return state;
-    struct state over = { rows(tape, state.h, want, have - want),
-                          rows(tape, state.c, want, have - want) };
-    *ended = ended->h
-                 ? (struct state){ joined(tape, over.h, ended->h), joined(tape, over.c, ended->c) }
-                 : over;
-    return (struct state){ rows(tape, state.h, 0, want), rows(tape, state.c, 0, want) };
-}
-
-/* The outputs of all steps by time; *state becomes that after each sequence's last step. */
-static struct node *run_layer(struct tape *tape, const struct sequence *sequence,
-                              const struct cell *cell, struct node *x, struct state *state,
-                              bool backward)
-{
-    struct node **outputs = tape_allocate(tape, (size_t)sequence->steps, sizeof *outputs);
-    struct node *inputs = compose_linear(tape, x, cell->w_input, cell->b_input);
-    struct state initial = *state, ended = { NULL, NULL };
-    if (tape_failed(tape)) return x;
-    int64_t have = sequence->sizes[backward ? sequence->steps - 1 : 0];
-    struct state now = { rows(tape, initial.h, 0, have), rows(tape, initial.c, 0, have) };
-    for (int64_t k = 0; k < sequence->steps && !tape_failed(tape); k++) {
-        int64_t t = backward ? sequence->steps - 1 - k : k, size = sequence->sizes[t];
-        now = with_rows(tape, now, have, size, initial, &ended);
-        have = size;
-        now = step(tape, cell, rows(tape, inputs, sequence->starts[t], size), now);
-        outputs[t] = now.h;
-    }
-    if (tape_failed(tape)) return x;
-    *state = ended.h ? (struct state){ joined(tape, now.h, ended.h), joined(tape, now.c, ended.c) }
-                     : now;
-    return node_concatenate(tape, outputs, (int)sequence->steps, 0);
-}
 
 /* ---- all layers ------------------------------------------------------------------------------------ */
 
@@ -189,162 +35,9 @@ static struct node *stacked(struct tape *tape, struct node **parts, int count)
     return node_concatenate(tape, parts, count, 0);
 }
 
-/* A number for each row of the weights, one for all, or none. */
-static bool are_biases(const struct cell *cell, int64_t count)
-{
-    const struct node *biases[2] = { cell->b_input, cell->b_hidden };
-    for (int k = 0; k < 2; k++)
-        if (biases[k] && biases[k]->n != 1 &&
-            ((int64_t)biases[k]->n != count || biases[k]->shape[biases[k]->rank - 1] != count))
-            return false;
-    return true;
-}
-
-/* The cell of the k-th layer and direction from the flat list of parameters. */
-static bool read_cell(struct cell *cell, struct call *call, struct node **params, int count,
-                      int each, int k)
-{
-    bool biased = call_bool(call, "has_biases");
-    int plain = biased ? 4 : 2; /* and one more for a projection */
-    *cell = (struct cell){ .kind = (enum cell_kind)call->op->detail };
-    if (!call_require(call, (each == plain || each == plain + 1) && (k + 1) * each <= count,
-                      "%d parameters are not those of a layer %s biases", each,
-                      biased ? "with" : "without"))
-        return false;
-    struct node **own = params + (ptrdiff_t)k * each;
-    cell->w_input = own[0];
-    cell->w_hidden = own[1];
-    if (biased) {
-        cell->b_input = own[2];
-        cell->b_hidden = own[3];
-    }
-    if (each > plain) cell->w_projection = own[plain];
-    int gates = gates_of[cell->kind];
-    cell->width = cell->w_input->rank == 2 ? cell->w_input->shape[0] / gates : 0;
-    return call_require(call,
-                        cell->width > 0 && cell->w_input->shape[0] == cell->width * gates &&
-                            cell->w_hidden->rank == 2 &&
-                            cell->w_hidden->shape[0] == cell->width * gates &&
-                            are_biases(cell, cell->width * gates),
-                        "the weights do not have %d gates", gates);
-}
-
-struct layers {
-    int count, directions;
-    double drops;       /* the chance of an output between two layers to be dropped, below 1 */
-    bool cut;           /* all of them are dropped */
-    struct node *h, *c; /* initial: (count * directions, batch, width) */
-};
-
-/* ---- dropout between layers ------------------------------------------------------------------------ */
-
-/* What a layer hands to the next one. The reference drops nothing: it is used for the first layer alone. */
-static struct node *handed_on(struct call *call, const struct layers *layers, struct node *x, int k)
-{
-    struct tape *tape = call->tape;
-    if (layers->cut) return node_scale(tape, x, 0);
-    if (layers->drops == 0 || tape_is_reference(tape)) return x;
-    struct node *mask = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
-    for (size_t i = 0; !tape_failed(tape) && i < mask->n; i++)
-        mask->integer[i] = random_uniform(call, (size_t)k * x->n + i) >= layers->drops;
-    return node_select(tape, mask, node_scale(tape, x, 1 / (1 - layers->drops)),
-                       node_scalar(tape, 0));
-}
-
-/* Final states of layers that dropout reaches depend on choices which no output tells: the device's are taken for right as
- * far as they lie within the bounds of the activations. State k of `total` in the output `at`. */
-static struct node *device_state(struct call *call, struct node *own, size_t at, int k, int total,
-                                 double most)
-{
-    struct tape *tape = call->tape;
-    struct node *all = call_device_numbers(call, at, (size_t)total * own->n);
-    if (!all || all->integer) return own;
-    struct node *y = node_new_real(tape, own->dtype, own->rank, own->shape);
-    for (size_t i = 0; !tape_failed(tape) && i < y->n; i++) {
-        double x = all->value[(size_t)k * own->n + i];
-        y->value[i] = isnan(x) ? 0 : fmin(fmax(x, -most), most);
-    }
-    return y;
-}
-
-/* What must hold of outputs that dropout reaches. */
-struct last_steps {
-    const struct tensor *states; /* the device's, or NULL */
-    int64_t steps, batch, width; /* width of one direction */
-    int directions, total;
-    bool batch_first;
-    double least, most;
-};
-
-/* Element (step, batch, feature) of the outputs. */
-static size_t place_of(const struct last_steps *last, int64_t t, int64_t b, int64_t f)
-{
-    int64_t row = last->batch_first ? b * last->steps + t : t * last->batch + b;
-    return (size_t)(row * last->directions * last->width + f);
-}
-
-static bool last_steps_are_states(const struct last_steps *last, const double *y, const double *h,
-                                  char *reason, size_t bytes)
-{
-    for (int d = 0; d < last->directions; d++)
-        for (int64_t b = 0; b < last->batch; b++)
-            for (int64_t f = 0; f < last->width; f++) {
-                size_t at = place_of(last, d ? 0 : last->steps - 1, b, d * last->width + f);
-                int64_t state = last->total - last->directions + d;
-                double want = h[(state * last->batch + b) * last->width + f];
-                if (y[at] == want) continue;
-                (void)snprintf(reason, bytes,
-                               "element %zu, of the last step, is %.9g; the final state is %.9g",
-                               at, y[at], want);
-                return false;
-            }
-    return true;
-}
-
-static bool last_steps_hold(const struct bench_property *property, const struct tensor *got,
-                            char *reason, size_t bytes)
-{
-    const struct last_steps *last = property->context;
-    struct arena arena = { 0 };
-    struct tensor dense, states;
-    size_t n = tensor_elements(got), m = last->states ? tensor_elements(last->states) : 0;
-    double *y = arena_allocate_array(&arena, n + m + 1, sizeof *y);
-    bool holds = false;
-    if (!y || tensor_densify(&dense, &arena, got).code ||
-        (m && tensor_densify(&states, &arena, last->states).code)) {
-        (void)snprintf(reason, bytes, "there is no memory to test the outputs");
-        goto done;
-    }
-    dtype_to_double(y, dense.data, dense.dtype, n);
-    if (m) dtype_to_double(y + n, states.data, states.dtype, m);
-    for (size_t i = 0; i < n; i++)
-        if (!(y[i] >= last->least && y[i] <= last->most)) {
-            (void)snprintf(reason, bytes,
-                           "element %zu is %.9g, outside of what the activations give", i, y[i]);
-            goto done;
-        }
-    holds = m != (size_t)(last->total * last->batch * last->width) ||
-            last_steps_are_states(last, y, y + n, reason, bytes);
-done:
-    arena_release(&arena);
-    return holds;
-}
-
-static const struct bench_property *no_gradient(struct call *call, struct node *cotangent,
-                                                size_t leaf)
-{
-    (void)cotangent;
-    (void)leaf;
-    (void)call_require(
-        call, false,
-        "gradients through a dropout between layers depend on choices that no output "
-        "tells: record the step with dropout 0");
-    return NULL;
-}
-
 /* Run the layers on x (rows by time) and return output and states; `shape` is the output's but for its last
  * extent, transposed from (time, batch) where batches come first. */
-static struct node *run_layers(struct call *call, const struct layers *layers,
+static struct node *run_layers(struct call *call, struct layers *layers,
                                const struct sequence *sequence, struct node *x, struct node **h,
                                struct node **c)
 {
@@ -356,12 +49,12 @@ static struct node *run_layers(struct call *call, const struct layers *layers,
         return x;
     struct cell cell;
     for (int k = 0; k < total && !tape_failed(tape); k += layers->directions) {
-        if (k) x = handed_on(call, layers, x, k);
+        if (k) x = layer_handed_on(call, layers, sequence, x, k, params, count, count / total);
         struct node *both[2] = { NULL, NULL };
         for (int d = 0; d < layers->directions; d++) {
             struct state state = { layer_of(tape, layers->h, k + d),
                                    layer_of(tape, layers->c, k + d) };
-            if (!read_cell(&cell, call, params, count, count / total, k + d)) return x;
+            if (!cell_read(&cell, call, params, count, count / total, k + d)) return x;
             both[d] = run_layer(tape, sequence, &cell, x, &state, d == 1);
             h[k + d] = state.h;
             c[k + d] = state.c;
@@ -371,114 +64,22 @@ static struct node *run_layers(struct call *call, const struct layers *layers,
     return x;
 }
 
-static double largest_magnitude(struct tape *tape, struct node *x)
-{
-    double most = 0;
-    const double *value = node_values(tape, x);
-    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) most = fmax(most, fabs(value[i]));
-    return most;
-}
-
-/* Does a layer have a projection behind its activation? */
-static bool is_projected(struct call *call)
-{
-    int count;
-    (void)call_tensors(call, "params", &count);
-    int total = (int)call_int(call, "num_layers") * (call_bool(call, "bidirectional") ? 2 : 1);
-    return total && count / total > (call_bool(call, "has_biases") ? 4 : 2);
-}
-
-/* hx: a tensor, or of an LSTM a list of two. */
-static bool read_layers(struct layers *layers, struct call *call)
-{
-    int count;
-    *layers = (struct layers){ .count = (int)call_int(call, "num_layers"),
-                               .directions = call_bool(call, "bidirectional") ? 2 : 1 };
-    if (call_bool(call, "train") && layers->count > 1) layers->drops = call_real(call, "dropout");
-    if (!call_require(call, layers->drops >= 0 && layers->drops <= 1, "dropout %g between layers",
-                      layers->drops))
-        return false;
-    layers->cut = layers->drops == 1;
-    if (layers->cut) layers->drops = 0;
-    struct node **hx = call_tensors(call, "hx", &count);
-    bool lstm = call->op->detail == CELL_LSTM;
-    if (!call_require(call, hx && count == (lstm ? 2 : 1), "%d initial states", count))
-        return false;
-    layers->h = hx[0];
-    layers->c = lstm ? hx[1] : NULL;
-    return call_require(
-        call,
-        layers->count >= 1 && layers->count <= 1000 && layers->h->rank == 3 &&
-            layers->h->shape[0] == (int64_t)layers->count * layers->directions &&
-            (!lstm || (layers->c->rank == 3 && layers->c->shape[1] == layers->h->shape[1])),
-        "the initial states are not those of %d layers", layers->count);
-}
-
-/* Rows by time as the call returns them. */
-static struct node *by_time(struct tape *tape, const struct sequence *sequence, struct node *y,
-                            bool packed, bool batch_first)
-{
-    if (packed) return y;
-    y = node_reshape(tape, y, 3, (int64_t[]){ sequence->steps, sequence->batch, y->shape[1] });
-    return batch_first ? node_transpose(tape, y, 0, 1) : y;
-}
-
-/* The outputs behind a dropout by what must hold of them, and the device's states of the layers that it reaches in h. */
-static bool return_outputs(struct call *call, const struct layers *layers,
-                           const struct sequence *sequence, struct node *y, struct node **h,
-                           bool packed, bool batch_first, enum dtype dtype)
-{
-    struct tape *tape = call->tape;
-    int kind = (int)call->op->detail, total = layers->count * layers->directions;
-    struct last_steps *last = tape_allocate(tape, 1, sizeof *last);
-    struct bench_property *property = tape_allocate(tape, 1, sizeof *property);
-    double bound = kind == CELL_RELU ? INFINITY
-                                     : 1; /* of an output; initial states may be larger */
-    if (kind == CELL_GRU) bound = fmax(1, largest_magnitude(tape, layers->h));
-    int64_t width = h[0]->shape[1];
-    if (y->shape[1] != width * layers->directions) return false;
-    if (h[0]->shape[1] != layers->h->shape[2] || is_projected(call)) bound = INFINITY;
-    y = node_with_dtype(tape, by_time(tape, sequence, y, packed, batch_first), dtype);
-    if (tape_failed(tape)) return false;
-    *last = (struct last_steps){ packed ? NULL : call_device_output(call, 1),
-                                 sequence->steps,
-                                 sequence->batch,
-                                 width,
-                                 layers->directions,
-                                 total,
-                                 batch_first,
-                                 kind == CELL_RELU ? 0 : -bound,
-                                 bound };
-    *property = (struct bench_property){ "within the activations, the last step the final state; "
-                                         "layers that dropout reaches are not "
-                                         "compared",
-                                         last_steps_hold, last };
-    for (int k = layers->directions; tape_is_reference(tape) && k < total; k++) {
-        h[k] = device_state(call, h[k], 1, k, total, bound);
-        if (layers->c) h[total + k] = device_state(call, h[total + k], 2, k, total, INFINITY);
-    }
-    call_return_random(call, tape_is_reference(tape) ? NULL : y, dtype, y->rank, y->shape,
-                       property);
-    if (tape_is_reference(tape)) call->results.gradient_property = no_gradient;
-    return !tape_failed(tape);
-}
-
-static void return_layers(struct call *call, const struct layers *layers,
-                          const struct sequence *sequence, struct node *x, bool packed,
-                          bool batch_first)
+static void return_layers(struct call *call, struct layers *layers, const struct sequence *sequence,
+                          struct node *x, bool packed, bool batch_first)
 {
     struct tape *tape = call->tape;
     enum dtype dtype = x->dtype;
     int total = layers->count * layers->directions;
     struct node **h = tape_allocate(tape, 2 * (size_t)total, sizeof *h);
     if (!h) return;
+    layers->batch_first = batch_first;
     struct node *y = run_layers(call, layers, sequence, x, h, h + total);
     if (tape_failed(tape)) return;
-    if (layers->drops > 0 &&
-        !return_outputs(call, layers, sequence, y, h, packed, batch_first, dtype))
+    bool by_law = layers->drops > 0 && !layers->read;
+    if (by_law && !layers_return_by_law(call, layers, sequence, y, h, packed, batch_first, dtype))
         return;
-    if (layers->drops == 0)
-        call_return_typed(call, by_time(tape, sequence, y, packed, batch_first), dtype);
+    if (!by_law)
+        call_return_typed(call, layers_by_time(tape, sequence, y, packed, batch_first), dtype);
     call_return_typed(call, stacked(tape, h, total), dtype);
     if (layers->c) call_return_typed(call, stacked(tape, h + total, total), dtype);
 }
@@ -493,7 +94,7 @@ static void recurrent(struct call *call)
     if (!call_require(call, x->rank == 3, "a sequence of three dimensions is needed")) return;
     if (batch_first) x = node_transpose(tape, x, 0, 1);
     struct sequence sequence = { .steps = x->shape[0], .batch = x->shape[1] };
-    if (!read_layers(&layers, call)) return;
+    if (!layers_read(&layers, call)) return;
     if (!call_require(call, sequence.steps >= 1 && layers.h->shape[1] == sequence.batch,
                       "the initial states are not those of %lld sequences",
                       (long long)sequence.batch))
@@ -519,7 +120,7 @@ static void recurrent_packed(struct call *call)
     if (!call_require(call, x->rank == 2 && sizes->integer && sizes->rank == 1 && sizes->n >= 1,
                       "packed sequences have two dimensions and sizes for each step"))
         return;
-    if (!read_layers(&layers, call)) return;
+    if (!layers_read(&layers, call)) return;
     struct sequence sequence = { .steps = sizes->shape[0], .batch = sizes->integer[0] };
     int64_t *starts = tape_allocate(tape, sizes->n, sizeof *starts), at = 0;
     for (size_t t = 0; starts && t < sizes->n; t++) {
@@ -551,7 +152,7 @@ static void recurrent_cell(struct call *call)
                          .w_hidden = call_tensor(call, "w_hh"),
                          .b_input = call_optional_tensor(call, "b_ih"),
                          .b_hidden = call_optional_tensor(call, "b_hh") };
-    int count, gates = gates_of[cell.kind];
+    int count, gates = gates_of(cell.kind);
     struct node **hx = call_tensors(call, "hx", &count);
     bool lstm = cell.kind == CELL_LSTM, one = x->rank == 1;
     if (!call_require(call, hx && count == (lstm ? 2 : 1), "%d states", count)) return;
@@ -561,7 +162,7 @@ static void recurrent_cell(struct call *call)
                           cell.w_hidden->rank == 2 && cell.w_hidden->shape[0] % gates == 0 &&
                           cell.w_input->rank == 2 &&
                           cell.w_input->shape[0] == cell.w_hidden->shape[0] &&
-                          are_biases(&cell, cell.w_hidden->shape[0]),
+                          cell_has_biases(&cell, cell.w_hidden->shape[0]),
                       "input, state and weights do not fit each other"))
         return;
     cell.width = cell.w_hidden->shape[0] / gates;
@@ -570,7 +171,7 @@ static void recurrent_cell(struct call *call)
         state.h = node_reshape(tape, state.h, 2, (int64_t[]){ 1, state.h->shape[0] });
         if (lstm) state.c = node_reshape(tape, state.c, 2, (int64_t[]){ 1, state.c->shape[0] });
     }
-    state = step(tape, &cell, compose_linear(tape, x, cell.w_input, cell.b_input), state);
+    state = cell_step(tape, &cell, compose_linear(tape, x, cell.w_input, cell.b_input), state);
     struct node *const parts[3] = { x, state.h, cell.w_input };
     enum dtype dtype = cell.kind == CELL_RELU ? call_result_type(call, parts, 3)
                                               : call_float_type(call, parts, 3);
@@ -618,7 +219,7 @@ static void fused_lstm_cell_backward(struct call *call)
         return;
     int64_t width = before->shape[1];
     struct node *saturated = node_apply(tape, "tanh", after), *along = dc;
-    for (int k = 0; k < 4; k++) g[k] = gate(tape, kept, width, k);
+    for (int k = 0; k < 4; k++) g[k] = node_slice(tape, kept, 1, k * width, width, 1);
     if (dh) {
         struct node *slope = node_subtract(tape, one, node_multiply(tape, saturated, saturated));
         struct node *own = node_multiply(tape, node_multiply(tape, dh, g[3]), slope);

@@ -59,7 +59,7 @@ static void sum(struct call *call)
 {
     struct reduced reduction = reduced_argument(call);
     enum dtype dtype = sum_dtype(call, reduction.x);
-    struct node *x = node_cast(call->tape, reduction.x, dtype);
+    struct node *x = node_cast_operand(call->tape, reduction.x, dtype);
     call_return_typed(call, node_sum(call->tape, x, reduction.dims, reduction.keepdim), dtype);
 }
 
@@ -130,7 +130,7 @@ static void product(struct call *call)
 {
     struct reduced reduction = reduced_argument(call);
     enum dtype dtype = sum_dtype(call, reduction.x);
-    struct node *x = node_cast(call->tape, reduction.x, dtype);
+    struct node *x = node_cast_operand(call->tape, reduction.x, dtype);
     struct node *y = x->imaginary ? complex_product(call->tape, x, &reduction)
                                   : node_product(call->tape, x, reduction.dims, reduction.keepdim);
     call_return_typed(call, y, dtype);
@@ -145,7 +145,7 @@ static void nansum(struct call *call)
 {
     struct reduced reduction = reduced_argument(call);
     enum dtype dtype = sum_dtype(call, reduction.x);
-    struct node *x = node_cast(call->tape, without_nan(call->tape, reduction.x), dtype);
+    struct node *x = without_nan(call->tape, node_cast_operand(call->tape, reduction.x, dtype));
     call_return_typed(call, node_sum(call->tape, x, reduction.dims, reduction.keepdim), dtype);
 }
 
@@ -157,7 +157,7 @@ static void mean(struct call *call)
                       "the mean of integers needs a dtype"))
         return;
     if (dtype == DT_NONE) dtype = reduction.x->dtype;
-    struct node *x = node_cast(call->tape, reduction.x, dtype);
+    struct node *x = node_cast_operand(call->tape, reduction.x, dtype);
     call_return_typed(call, node_mean(call->tape, x, reduction.dims, reduction.keepdim), dtype);
 }
 
@@ -413,11 +413,11 @@ static void count_nonzero(struct call *call)
 #define DIMS "(Tensor input, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)"
 #define MOMENTS "(Tensor input, Any dim=None, Any unbiased=None, bool keepdim=False, *, Any correction=None)"
 const struct op ops_reduction[] = {
-    { "sum", TENSOR | TORCH, DIMS, sum, OP_ONE_NODE, 0, NULL },
-    { "nansum", TENSOR | TORCH, DIMS, nansum, OP_ONE_NODE, 0, NULL },
-    { "mean", TENSOR | TORCH, DIMS, mean, OP_ONE_NODE, 0, NULL },
+    { "sum", TENSOR | TORCH, DIMS, sum, OP_ONE_NODE | OP_CASTS_FIRST, 0, NULL },
+    { "nansum", TENSOR | TORCH, DIMS, nansum, OP_ONE_NODE | OP_CASTS_FIRST, 0, NULL },
+    { "mean", TENSOR | TORCH, DIMS, mean, OP_ONE_NODE | OP_CASTS_FIRST, 0, NULL },
     { "nanmean", TENSOR | TORCH, DIMS, nanmean, 0, 0, NULL },
-    { "prod", TENSOR | TORCH, "(Tensor input, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", product, OP_ONE_NODE, 0, NULL },
+    { "prod", TENSOR | TORCH, "(Tensor input, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", product, OP_ONE_NODE | OP_CASTS_FIRST, 0, NULL },
     { "logsumexp", TENSOR | TORCH, "(Tensor input, int[] dim, bool keepdim=False)", logsumexp, OP_ONE_NODE, 0, NULL },
     { "sum_to_size", TENSOR, "(Tensor input, *int[] size)", sum_to_size, 0, 0, NULL },
     { "trace", TENSOR | TORCH, "(Tensor input)", trace, OP_ONE_NODE, 0, NULL },

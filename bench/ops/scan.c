@@ -36,7 +36,8 @@ static void cumsum(struct call *call)
     enum dtype dtype = scan_dtype(call, x);
     int dim = call_dim(call, "dim", x->rank);
     call_return_typed(
-        call, node_cumulative_sum(call->tape, node_cast(call->tape, x, dtype), dim, false), dtype);
+        call, node_cumulative_sum(call->tape, node_cast_operand(call->tape, x, dtype), dim, false),
+        dtype);
 }
 
 /* The gradient that kernels have for complex products: sums of c y from the end, over x. */
@@ -79,7 +80,7 @@ static void cumprod(struct call *call)
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = scan_dtype(call, x);
     int dim = call_dim(call, "dim", x->rank);
-    x = node_cast(tape, x, dtype);
+    x = node_cast_operand(tape, x, dtype);
     call_return_typed(call, with_quotients(tape, node_cumulative_product(tape, x, dim), x, dim),
                       dtype);
 }
@@ -229,8 +230,8 @@ static void trapezoid(struct call *call)
 #define ALONG "(Tensor input, int dim, *, ScalarType? dtype=None)"
 #define TRAPEZOID "(Tensor y, Tensor? x=None, *, Any dx=None, int dim=-1)"
 const struct op ops_scan[] = {
-    { "cumsum", TENSOR | TORCH, ALONG, cumsum, OP_ONE_NODE, 0, NULL },
-    { "cumprod", TENSOR | TORCH, ALONG, cumprod, OP_ONE_NODE, 0, NULL },
+    { "cumsum", TENSOR | TORCH, ALONG, cumsum, OP_ONE_NODE | OP_CASTS_FIRST, 0, NULL },
+    { "cumprod", TENSOR | TORCH, ALONG, cumprod, OP_ONE_NODE | OP_CASTS_FIRST, 0, NULL },
     { "logcumsumexp", TENSOR | TORCH, "(Tensor input, int dim)", logcumsumexp, OP_ONE_NODE, 0, NULL },
     { "cummax", TENSOR | TORCH, "(Tensor input, int dim)", cumulative_extremum, OP_ONE_NODE, 1, NULL },
     { "cummin", TENSOR | TORCH, "(Tensor input, int dim)", cumulative_extremum, OP_ONE_NODE, -1, NULL },

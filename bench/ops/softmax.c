@@ -31,7 +31,7 @@ static struct node *softmax_input(struct call *call, int *dim)
     *dim = call_is_none(call, "dim") ? implicit_dim(x) : call_dim(call, "dim", x->rank);
     if (dtype == DT_NONE && x->integer && x->n)
         call_fail(call, "softmax of integers needs a dtype");
-    return dtype == DT_NONE ? x : node_cast(tape, x, dtype);
+    return dtype == DT_NONE ? x : node_cast_operand(tape, x, dtype);
 }
 
 static void softmax(struct call *call)
@@ -49,10 +49,11 @@ static void softmin(struct call *call)
     (void)softmax_input(call, &dim);
     struct node *negative = node_negate_as(call->tape, given);
     enum dtype dtype = call_dtype(call, "dtype");
-    call_return(call,
-                node_softmax(call->tape,
-                             dtype == DT_NONE ? negative : node_cast(call->tape, negative, dtype),
-                             dim));
+    call_return(
+        call,
+        node_softmax(call->tape,
+                     dtype == DT_NONE ? negative : node_cast_operand(call->tape, negative, dtype),
+                     dim));
 }
 
 static void log_softmax(struct call *call)
@@ -246,11 +247,11 @@ static void gumbel_softmax(struct call *call)
 
 /* clang-format off */
 const struct op ops_softmax[] = {
-    { "softmax", FUNCTIONAL, "(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None)", softmax, OP_ONE_NODE, 0, NULL },
-    { "softmax", TENSOR | TORCH, "(Tensor input, int dim, ScalarType? dtype=None)", softmax, OP_ONE_NODE, 0, NULL },
-    { "softmin", FUNCTIONAL, "(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None)", softmin, 0, 0, NULL },
-    { "log_softmax", FUNCTIONAL, "(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None)", log_softmax, OP_ONE_NODE, 0, NULL },
-    { "log_softmax", TENSOR | TORCH, "(Tensor input, int dim, ScalarType? dtype=None)", log_softmax, OP_ONE_NODE, 0, NULL },
+    { "softmax", FUNCTIONAL, "(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None)", softmax, OP_ONE_NODE | OP_CASTS_FIRST, 0, NULL },
+    { "softmax", TENSOR | TORCH, "(Tensor input, int dim, ScalarType? dtype=None)", softmax, OP_ONE_NODE | OP_CASTS_FIRST, 0, NULL },
+    { "softmin", FUNCTIONAL, "(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None)", softmin, OP_CASTS_FIRST, 0, NULL },
+    { "log_softmax", FUNCTIONAL, "(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None)", log_softmax, OP_ONE_NODE | OP_CASTS_FIRST, 0, NULL },
+    { "log_softmax", TENSOR | TORCH, "(Tensor input, int dim, ScalarType? dtype=None)", log_softmax, OP_ONE_NODE | OP_CASTS_FIRST, 0, NULL },
     { "_softmax", ATEN, "(Tensor input, int dim, bool half_to_float)", softmax_kernel, OP_ONE_NODE, 0, NULL },
     { "_log_softmax", ATEN, "(Tensor input, int dim, bool half_to_float)", softmax_kernel, OP_ONE_NODE, 1, NULL },
     { "_softmax_backward_data", TORCH, "(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype)", softmax_backward_data, OP_ONE_NODE, 0, NULL },

@@ -28,7 +28,7 @@ static struct node *norm_input(struct call *call, const char *name)
 {
     struct node *x = call_tensor(call, name);
     enum dtype dtype = call_dtype(call, "dtype");
-    if (dtype != DT_NONE) return node_cast(call->tape, x, dtype);
+    if (dtype != DT_NONE) return node_cast_operand(call->tape, x, dtype);
     if (x->integer) call_fail(call, "a norm of integers needs a dtype");
     return x;
 }
@@ -222,12 +222,12 @@ static void linalg_norm(struct call *call)
 
 /* clang-format off */
 const struct op ops_vector_norm[] = {
-    { "norm", TENSOR | TORCH, "(Tensor input, Any p='fro', int[]? dim=None, bool keepdim=False, ScalarType? dtype=None)", norm, 0, 0, NULL },
-    { "linalg.norm|norm", TORCH, "(Tensor input, Any ord=None, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", linalg_norm, 0, 0, NULL },
-    { "linalg.vector_norm|vector_norm", TORCH, "(Tensor input, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", vector_norm, OP_ONE_NODE, 0, NULL },
-    { "linalg.matrix_norm|matrix_norm", TORCH, "(Tensor input, Any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None)", matrix_norm, 0, 0, NULL },
+    { "norm", TENSOR | TORCH, "(Tensor input, Any p='fro', int[]? dim=None, bool keepdim=False, ScalarType? dtype=None)", norm, OP_CASTS_FIRST, 0, NULL },
+    { "linalg.norm|norm", TORCH, "(Tensor input, Any ord=None, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", linalg_norm, OP_CASTS_FIRST, 0, NULL },
+    { "linalg.vector_norm|vector_norm", TORCH, "(Tensor input, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", vector_norm, OP_ONE_NODE | OP_CASTS_FIRST, 0, NULL },
+    { "linalg.matrix_norm|matrix_norm", TORCH, "(Tensor input, Any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None)", matrix_norm, OP_CASTS_FIRST, 0, NULL },
     { "frobenius_norm", TORCH, "(Tensor input, int[] dim=[], bool keepdim=False)", frobenius_norm, 0, 0, NULL },
-    { "native_norm", TORCH, "(Tensor input, Any p=2, int[]? dim=None, bool keepdim=False, ScalarType? dtype=None)", norm, OP_NO_GRADIENT, 0, NULL },
+    { "native_norm", TORCH, "(Tensor input, Any p=2, int[]? dim=None, bool keepdim=False, ScalarType? dtype=None)", norm, OP_NO_GRADIENT | OP_CASTS_FIRST, 0, NULL },
     { "norm_except_dim", TORCH, "(Tensor v, int pow=2, int dim=0)", norm_except_dim, 0, 0, NULL },
     { "_foreach_norm", TORCH, "(Tensor[] input, Scalar ord=2)", norms_of_list, OP_NO_GRADIENT, 0, NULL },
 };

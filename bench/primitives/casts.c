@@ -1,6 +1,8 @@
 /* Casts between real, integral and complex values. */
 #include "bench/primitives/casts.h"
 
+#include <arb.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -108,5 +110,43 @@ struct node *node_as_operand(struct tape *tape, struct node *x, enum dtype dtype
     if (tape_is_model(tape) && node_need_errors(tape, node))
         for (size_t i = 0; i < x->n; i++) node->error[i] = node_error(x, i);
     model_stages(tape, node);
+    return node;
+}
+
+/* ---- operands in a narrower dtype ------------------------------------------------------------ */
+
+/* The gradient comes back in the narrower dtype. */
+static void rounded_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    double roundings = ldexp(1, -dtype_info(node->dtype)->significand_bits) / tape->unit;
+    tape_accumulate(tape, node->inputs[0],
+                    node_model_error(tape, cotangent, cotangent,
+                                     (tape_is_typical(tape) ? 2.4 : 1) * roundings));
+}
+
+static void rounded_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    (void)enclosure;
+    arb_set_d(ball, node->value[i]);
+}
+
+static const struct primitive rounded_primitive = { "a rounded operand", rounded_backward,
+                                                    rounded_enclose, NULL };
+
+struct node *node_cast_operand(struct tape *tape, struct node *x, enum dtype dtype)
+{
+    bool narrows = !x->integer && !x->imaginary && dtype_is_float(x->dtype) &&
+                   dtype_is_float(dtype) &&
+                   dtype_info(dtype)->significand_bits < dtype_info(x->dtype)->significand_bits;
+    if (!narrows) return node_cast(tape, x, dtype);
+    const double *value = node_values(tape, x);
+    if (tape_failed(tape) || x->error || x->relative != 0 || x->absolute != 0)
+        return node_cast(tape, x, dtype);
+    struct node *node = node_new(tape, &rounded_primitive, dtype, x->rank, x->shape, 1, &x, NULL);
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) {
+        unsigned char narrow[8];
+        dtype_from_double(narrow, dtype, &value[i], 1);
+        dtype_to_double(&node->value[i], narrow, dtype, 1);
+    }
     return node;
 }

@@ -18,4 +18,8 @@ struct node *node_cast(struct tape *tape, struct node *x, enum dtype dtype);
  * otherwise. */
 struct node *node_as_operand(struct tape *tape, struct node *x, enum dtype dtype);
 
+/* The same for what a call computes with: "the input tensor is casted to dtype before the operation is performed", which for a
+ * narrower float rounds it, exactly. The gradient is rounded to that dtype on its way back. x that is not exact stays as it is. */
+struct node *node_cast_operand(struct tape *tape, struct node *x, enum dtype dtype);
+
 #endif

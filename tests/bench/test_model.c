@@ -279,6 +279,11 @@ static const struct {
     /* erf(y) is rounded as x is: Newton's step is off by a share of it. */
     { "Torch.erfinv(f32(3)[1e-8 0.001 -1e-20])", -1, 0, 0, 2e-9 },
     { "Torch.erfinv(f32(1)[0.9999])", -1, 1, 1e-4, 0 },
+    /* What is cast to a narrower float first is computed in its arithmetic, and so is its gradient. */
+    { "Functional.softmax(f64(3)[1.25 0.5 -3], 0, dtype=torch.float32)", -1, 0x3, 1e-8, 1e-7 },
+    { "Functional.softmax(f64(3)[1.25 0.5 -3], 0, dtype=torch.float32)", 0, 0x3, 1e-9, 1e-6 },
+    { "Torch.mean(f64(2)[0.1 0.7], 0, dtype=torch.float32)", -1, 0x3, 4e-9, 0 },
+    { "Functional.softmax(f64(3)[1.25 0.5 -3], 0)", -1, 0, 0, 1e-15 },
     /* The loss may be x less its rounded logsumexp, 40. */
     { "Functional.cross_entropy(f32(1,2)[40 36.4], i64(1)[0])", -1, 1, 2e-6, 0 },
     /* Its gradient through softmax that was stored as a logarithm, 5, and one that adds up logarithms. */

@@ -1,28 +1,38 @@
-"""Operators of aten as training steps of PyTorch call them, written as a dump. Run by tests/long/training_steps.
+"""What training steps of PyTorch call, written as a dump with the results of a correct device. Run by tests/long/training_steps.
 
-    python3 training_steps.py FOLDER DTYPE
+    python3 training_steps.py FOLDER DTYPE aten|api [STEP ...]
 
-Small models run forward and backward; every operator that is dispatched is recorded with its arguments as they
-are before the call and with its results, which are those of a correct device.
+`aten`: every operator that is dispatched, of forward, backward and update, as dumps of that level have them. `api`: the functions
+and methods that msprobe wraps, with the cotangents that reached them and the gradients of their own arguments. Arguments are recorded
+as they are before the call, results behind it.
 """
+import json
+import pathlib
 import sys
 
 import torch
-import torch.nn as nn
 import torch.nn.functional as F
-from recorded_dump import Dump
+from recorded_dump import Dump, plain_copy
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+from training_models import STEPS
 
-NEVER = {"empty", "empty_like", "empty_strided", "new_empty_strided", "detach"}  # nothing to compare
+NEVER = {"empty", "empty_like", "empty_strided", "new_empty_strided", "detach", "_record_function_enter", "_record_function_exit"}  # nothing to compare
+
+
+def mapped(v, of):
+    if isinstance(v, torch.Tensor):
+        return of(v)
+    if isinstance(v, dict):
+        return {k: mapped(i, of) for k, i in v.items()}
+    return type(v)(mapped(i, of) for i in v) if type(v) in (list, tuple) else v
 
 
 def copied(v):
-    if isinstance(v, torch.Tensor):
-        return v.detach().clone()
-    return type(v)(copied(i) for i in v) if isinstance(v, (list, tuple)) else v
+    return mapped(v, lambda t: t.detach().clone())
 
 
-class Recorder(TorchDispatchMode):
+class Operators(TorchDispatchMode):
     def __init__(self, dump):
         super().__init__()
         self.dump = dump
@@ -35,87 +45,103 @@ class Recorder(TorchDispatchMode):
             self.dump.add(f"Aten.{op}", *before, result if isinstance(result, (tuple, list)) else [result])
         return result
 
-
-def pull_back(y):
-    (y * torch.randn(y.shape).to(y.dtype)).sum().backward()
-
-
-# ---- steps ------------------------------------------------------------------------------------------------
+    def finish(self):
+        self.dump.save()
 
 
-def convolutional(dtype):
-    model = nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, groups=2, stride=2),
-        nn.GroupNorm(2, 8), nn.SiLU(), nn.AvgPool2d(2, 1), nn.ConvTranspose2d(8, 6, 2, 2), nn.InstanceNorm2d(6, affine=True),
-        nn.ReflectionPad2d(1), nn.ReplicationPad2d(1), nn.Upsample(scale_factor=1.5, mode="bilinear"),
-        nn.Upsample(size=(9, 9), mode="nearest"), nn.Upsample(size=(7, 8), mode="bicubic"), nn.AdaptiveAvgPool2d((3, 3)),
-        nn.AdaptiveMaxPool2d(2), nn.Flatten(), nn.Linear(24, 5)).to(dtype)
-    F.cross_entropy(model(torch.randn(4, 3, 20, 20).to(dtype)), torch.tensor([0, 1, 2, 4])).backward()
+# ---- calls of the API ------------------------------------------------------------------------------------------
+
+PLACES = (("Functional", F, ""), ("Torch", torch, ""), ("VF", torch._VF, ""), ("Torch", torch.linalg, "linalg."), ("Torch", torch.fft, "fft."),
+          ("Tensor", torch.Tensor, ""))
+SURFACE = json.loads((pathlib.Path(__file__).resolve().parents[2] / "config" / "api_surface.json").read_text())["groups"]
+WRAPPED = {group: {name for family in SURFACE[group].values() for name in family} for group, _, _ in PLACES}
+NO_VALUE = {"backward", "empty", "empty_like", "new_empty", "register_hook", "detach", "detach_"}
 
 
-def decoder(dtype):
-    embedding, first, second = nn.Embedding(50, 32), nn.LayerNorm(32), nn.LayerNorm(32)
-    joint, out, up, down, head = (nn.Linear(*s) for s in ((32, 96), (32, 32), (32, 128), (128, 32), (32, 50)))
-    for module in (embedding, first, second, joint, out, up, down, head):
-        module.to(dtype)
-    tokens = torch.randint(0, 50, (2, 12))
-    x = embedding(tokens)
-    q, k, v = (z.view(2, 12, 4, 8).transpose(1, 2) for z in joint(first(x)).split(32, -1))
-    future = torch.triu(torch.ones(12, 12, dtype=torch.bool), 1)
-    weights = F.softmax((q @ k.transpose(-2, -1) / 8**0.5).masked_fill(future, float("-inf")), -1)
-    x = x + out((weights @ v).transpose(1, 2).reshape(2, 12, 32))
-    x = x + down(F.gelu(up(second(x))))
-    F.cross_entropy(head(x).view(-1, 50).float(), tokens.view(-1)).backward()
+def api_of(function):
+    """How msprobe calls it; None for what it does not wrap and what has no value."""
+    name = getattr(function, "__name__", "")
+    for group, place, inner in PLACES:
+        if getattr(place, name, None) == function and inner + name in WRAPPED[group] and name not in NO_VALUE:
+            return f"{group}.{inner}{name}"
+    return None
 
 
-def losses(dtype):
-    def leaf(*shape):
-        return torch.randn(*shape).to(dtype).requires_grad_()
-
-    target, sign = torch.tensor([0, 3, 1, 2, 2]), torch.sign(torch.randn(5, 4)).to(dtype)
-    share = torch.rand(5, 4).to(dtype)
-    for reduction in ("mean", "sum", "none"):
-        a, b, how = leaf(5, 4), torch.randn(5, 4).to(dtype), {"reduction": reduction}
-        for loss in (F.mse_loss(a, b, **how), F.l1_loss(a, b, **how), F.smooth_l1_loss(a, b, beta=0.5, **how),
-                     F.huber_loss(a, b, **how), F.cross_entropy(a, target, label_smoothing=0.1, **how),
-                     F.nll_loss(F.log_softmax(a, 1), target, weight=share[0, :4], **how),
-                     F.binary_cross_entropy(torch.sigmoid(a), share, **how),
-                     F.binary_cross_entropy_with_logits(a, share, **how), F.soft_margin_loss(a, sign, **how),
-                     F.multi_margin_loss(a, target, **how), F.hinge_embedding_loss(a, sign, **how),
-                     F.cross_entropy(leaf(2, 3, 4, 4), torch.randint(0, 3, (2, 4, 4)), ignore_index=1, **how)):
-            pull_back(loss)
+def is_float(t):
+    return t.is_floating_point() or t.is_complex()
 
 
-def activations(dtype):
-    for module in (nn.ReLU(), nn.ReLU6(), nn.GELU(), nn.GELU("tanh"), nn.SiLU(), nn.Mish(), nn.ELU(), nn.CELU(), nn.SELU(),
-                   nn.Hardswish(), nn.Hardtanh(), nn.LeakyReLU(), nn.Softplus(), nn.LogSigmoid(), nn.Tanh(), nn.Sigmoid(),
-                   nn.Softsign(), nn.GLU(), nn.Softmax(-1), nn.LogSoftmax(-1)):
-        pull_back(module(torch.randn(3, 8, 16).to(dtype).requires_grad_()))
+class Calls(TorchFunctionMode):
+    def __init__(self, dump):
+        super().__init__()
+        self.dump, self.calls = dump, []
 
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        api, kwargs = api_of(function), kwargs or {}
+        if not api:
+            return function(*args, **kwargs)
+        before, state = (copied(list(args)), copied(kwargs)), torch.get_rng_state()
+        needs = []
+        mapped([list(args), kwargs], lambda t: needs.append(t.requires_grad))
+        result = function(*args, **kwargs)
+        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+        call = {"api": api, "function": function, "before": before, "needs": needs, "state": state,
+                "outputs": [copied(o) for o in outputs], "cotangents": [None] * len(outputs)}
+        self.calls.append(call)
+        for i, o in enumerate(outputs):
+            if torch.is_grad_enabled() and isinstance(o, torch.Tensor) and o.requires_grad:
+                o.register_hook(lambda g, i=i, call=call: self.take(call, i, g))
+        return result
 
-def tensors(dtype):
-    x = torch.randn(4, 5, 6).to(dtype).requires_grad_()
-    y = torch.rand(4, 5, 6).to(dtype).requires_grad_()
-    for z in (x[1:3, ::2], x.select(1, 2), x.diagonal(0, 1, 2), x.unfold(2, 3, 2), x[:, torch.tensor([0, 2, 2])],
-              x.gather(2, torch.randint(0, 6, (4, 5, 3))), torch.where(x > 0, x, y), x.clamp(-0.5, 0.5), x.std(1),
-              x.logsumexp(1), x.cumsum(1), x.max(1)[0], x.sort(1)[0], x.topk(3)[0], x.tril(), torch.cat([x, y], 1),
-              torch.einsum("abc,dbc->ad", x, y), x.exp() + y.log() + x.sin() * y.sqrt(), y.pow(x) + x.atan2(y),
-              x.scatter_add(1, torch.zeros(4, 3, 6, dtype=torch.long), y[:, :3]), F.pad(x, (1, 2)), F.unfold(x[None], 2),
-              F.normalize(x), torch.lerp(x, y, 0.3), torch.addcdiv(x, y, y + 1)):
-        pull_back(z)
+    @staticmethod
+    def take(call, i, gradient):
+        call["cotangents"][i] = gradient.detach().clone()
+
+    def finish(self):
+        for call in self.calls:
+            self.write(call)
+        self.dump.save()
+
+    def write(self, call):
+        """Gradients are those of the arguments: the call runs once more on leaves, with the numbers that it drew."""
+        args, kwargs = call["before"]
+        gradients, tracked, leaves, needs = [], set(), [], iter(call["needs"])
+
+        def leaf(t):
+            own = plain_copy(t)
+            leaves.append(own.requires_grad_() if next(needs) and is_float(own) else own)
+            return leaves[-1].clone() if call["api"].endswith("_") else leaves[-1]
+
+        cotangents = call["cotangents"]
+        if any(c is not None for c in cotangents):
+            torch.set_rng_state(call["state"])
+            again = [mapped(args, leaf), mapped(kwargs, leaf)]
+            result = call["function"](*again[0], **again[1])
+            outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+            roots = [(o, c) for o, c in zip(outputs, cotangents) if c is not None and o.requires_grad]
+            wanted = [t for t in leaves if t.requires_grad]
+            found = iter(torch.autograd.grad([o for o, _ in roots], wanted, [c for _, c in roots], allow_unused=True) if roots and wanted else [])
+            gradients = [next(found, None) if t.requires_grad else None for t in leaves]
+            flat = []
+            mapped([args, kwargs], flat.append)
+            tracked = {id(t) for t, g in zip(flat, gradients) if g is not None}
+        if not tracked:
+            cotangents, gradients = [], []
+        self.dump.add(call["api"], args, kwargs, call["outputs"], tracked, cotangents, gradients)
 
 
 def main():
-    folder, dtype = sys.argv[1], getattr(torch, sys.argv[2])
+    folder, dtype, recorder = sys.argv[1], getattr(torch, sys.argv[2]), {"aten": Operators, "api": Calls}[sys.argv[3]]
     torch.manual_seed(0)
     torch.set_num_threads(1)
     dump = Dump(folder)
-    steps = (decoder, losses, activations, tensors) + ((convolutional,) if torch.finfo(dtype).bits > 16 else ())
-    with Recorder(dump):
-        for step in steps:
-            step(dtype)
-    dump.save()
-    print(f"{len(dump.data)} calls of {len(dump.counts)} operators in {sys.argv[2]}")
+    mode = recorder(dump)
+    with mode:
+        for step in STEPS:
+            if step.__name__ in sys.argv[4:] or not sys.argv[4:]:
+                step(dtype)
+    mode.finish()
+    print(f"{len(dump.data)} calls of {len(dump.counts)} names in {sys.argv[2]}")
 
 
 if __name__ == "__main__":

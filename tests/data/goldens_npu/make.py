@@ -585,7 +585,7 @@ def mode_mask(mask, mode, rows, columns, before, after, prefix=0, made=False):
             4: lambda: (j > i + shift + after) | (j < i + shift - before), 6: lambda: (j > i + shift) & (j >= prefix)}[mode]()
 
 
-def attended(q, k, v, scale, mask=None, before_scale=None, after_scale=None):
+def attended(q, k, v, scale, mask=None, before_scale=None, after_scale=None, sink=None):
     repeat = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(repeat, 1), v.repeat_interleave(repeat, 1)
     scores = torch.einsum("bnid,bnjd->bnij", q, k)
@@ -594,6 +594,13 @@ def attended(q, k, v, scale, mask=None, before_scale=None, after_scale=None):
     scores = scores * scale
     if after_scale is not None:
         scores = scores + after_scale
+    if sink is not None:  # e^(s - m) / (sum of e^(s - m) + e^(sink - m))
+        open_ = scores if mask is None else scores.masked_fill(mask, float("-inf"))
+        own = sink.double()[:, None, None]
+        top = torch.maximum(open_.amax(-1, keepdim=True), own).detach()
+        weights = torch.exp(open_ - top)
+        total = weights.sum(-1, keepdim=True) + torch.exp(own - top)
+        return weights / total @ v, top + torch.log(total)
     if mask is None:
         p = torch.softmax(scores, -1)
         return p @ v, torch.logsumexp(scores, -1, keepdim=True)
@@ -606,7 +613,7 @@ def attended(q, k, v, scale, mask=None, before_scale=None, after_scale=None):
     return y, top + torch.log(total)
 
 
-def packed(q, k, v, scale, mask, mode, before, after, q_ends, k_ends):
+def packed(q, k, v, scale, mask, mode, before, after, q_ends, k_ends, sink=None):
     parts, sums, a0, b0 = [], [], 0, 0
     for n, (a, b) in enumerate(zip(q_ends, k_ends)):
         own = mode
@@ -615,7 +622,8 @@ def packed(q, k, v, scale, mask, mode, before, after, q_ends, k_ends):
         if mode == 8:
             own = 4 if n == 0 else 2
         block = None if mask is None else mask[:a - a0, :b - b0] if own < 2 else mask
-        y, s = attended(q[:, :, a0:a], k[:, :, b0:b], v[:, :, b0:b], scale, mode_mask(block, own, a - a0, b - b0, before, after))
+        y, s = attended(q[:, :, a0:a], k[:, :, b0:b], v[:, :, b0:b], scale, mode_mask(block, own, a - a0, b - b0, before, after),
+                        sink=sink)
         parts.append(y)
         sums.append(s)
         a0, b0 = a, b
@@ -623,20 +631,20 @@ def packed(q, k, v, scale, mask, mode, before, after, q_ends, k_ends):
 
 
 def trained(q, k, v, head_num, layout, pse=None, mask=None, scale=1.0, before=2**31 - 1, after=2**31 - 1, prefix=None, q_ends=None,
-            k_ends=None, mode=0, pse_type=1, q_rope=None, k_rope=None, made=False):
+            k_ends=None, mode=0, pse_type=1, q_rope=None, k_rope=None, made=False, sink=None):
     width = q.shape[-1] // head_num if len(layout) == 3 and layout != "TND" else None
     key_heads = k.shape[-1] // width if width else None
     q, k, v = bnsd(q, layout, head_num), bnsd(k, layout, key_heads), bnsd(v, layout, key_heads)
     if q_rope is not None:
         q, k = torch.cat([q, bnsd(q_rope, layout, head_num)], -1), torch.cat([k, bnsd(k_rope, layout, key_heads)], -1)
     if layout == "TND":
-        y, _ = packed(q, k, v, scale, mask, mode, before, after, q_ends, k_ends)
+        y, _ = packed(q, k, v, scale, mask, mode, before, after, q_ends, k_ends, sink)
     elif mode == 6:
         y = torch.cat([attended(q[b:b + 1], k[b:b + 1], v[b:b + 1], scale,
                                 mode_mask(mask, 6, q.shape[2], k.shape[2], 0, 0, prefix[b]))[0] for b in range(q.shape[0])])
     else:
         y, _ = attended(q, k, v, scale, mode_mask(mask, mode, q.shape[2], k.shape[2], before, after, made=made),
-                        pse if pse_type else None, None if pse_type else pse)
+                        pse if pse_type else None, None if pse_type else pse, sink)
     return unbnsd(y, layout)
 
 
@@ -651,11 +659,19 @@ def npu_fusion_attention(query, key, value, head_num, input_layout, *, pse=None,
 
 
 @operator
+def npu_fusion_attention_v3(query, key, value, head_num, input_layout, pse=None, padding_mask=None, atten_mask=None, scale=1.0, keep_prob=1.0,
+                            pre_tockens=2**31 - 1, next_tockens=2**31 - 1, inner_precise=0, prefix=None, actual_seq_qlen=None,
+                            actual_seq_kvlen=None, sparse_mode=0, gen_mask_parallel=True, sync=False, softmax_layout="", sink=None):
+    return trained(query, key, value, head_num, input_layout, pse, atten_mask, scale, pre_tockens, next_tockens, prefix,
+                   actual_seq_qlen, actual_seq_kvlen, sparse_mode, sink=sink)
+
+
+@operator
 def npu_fusion_attention_v2(query, key, value, head_num, input_layout, *, pse=None, atten_mask=None, query_rope=None, key_rope=None,
                             scale=1.0, keep_prob=1.0, pre_tokens=2**31 - 1, next_tokens=2**31 - 1, prefix=None,
-                            actual_seq_qlen=None, actual_seq_kvlen=None, sparse_mode=0, pse_type=1):
+                            actual_seq_qlen=None, actual_seq_kvlen=None, sparse_mode=0, pse_type=1, softmax_layout="", sink=None):
     return trained(query, key, value, head_num, input_layout, pse, atten_mask, scale, pre_tokens, next_tokens, prefix,
-                   actual_seq_qlen, actual_seq_kvlen, sparse_mode, pse_type, query_rope, key_rope)
+                   actual_seq_qlen, actual_seq_kvlen, sparse_mode, pse_type, query_rope, key_rope, sink=sink)
 
 
 def row_statistics(q, k, scale, mask=None, pse=None):
@@ -688,37 +704,71 @@ def differentiated(q, k, v, dy, y, top, total, scale, mask, pse):
     return dq, dk, dv, ds
 
 
-@operator
-def npu_fusion_attention_grad(query, key, value, dy, head_num, input_layout, *, pse=None, atten_mask=None, softmax_max=None, softmax_sum=None,
-                              attention_in=None, scale_value=1.0, keep_prob=1.0, pre_tockens=2**31 - 1, next_tockens=2**31 - 1,
-                              actual_seq_qlen=None, actual_seq_kvlen=None, sparse_mode=0, softmax_layout=""):
-    layout, width = input_layout, query.shape[-1] // head_num if input_layout in ("BSH", "SBH") else None
+def rows_of_statistics(x, layout, softmax_layout, heads, ends):
+    """One number for each query, (B, N, S): of packed ones sequence by sequence unless softmax_layout says that they lie as shaped."""
+    x = x.double()[..., 0]
+    if layout != "TND":
+        return x
+    if softmax_layout in ("TND", "same_as_input"):
+        return x.T[None]
+    sizes = [(b - a) * heads for a, b in zip([0, *ends], ends)]
+    return torch.cat([part.view(heads, -1) for part in x.reshape(-1).split(sizes)], 1)[None]
+
+
+def gradients_of_fusion(query, key, value, dy, head_num, layout, pse, atten_mask, softmax_max, softmax_sum, attention_in, scale, before, after,
+                        q_ends, k_ends, mode, softmax_layout, sink, q_rope=None, k_rope=None, pse_type=1):
+    width = query.shape[-1] // head_num if layout in ("BSH", "SBH") else None
     key_heads = key.shape[-1] // width if width else None
     q, dy, y = (bnsd(x.double(), layout, head_num) for x in (query, dy, attention_in))
     k, v = (bnsd(x.double(), layout, key_heads) for x in (key, value))
-    top, total = (softmax_max.double()[..., 0], softmax_sum.double()[..., 0])
+    plain = q.shape[-1]
+    if q_rope is not None:
+        q = torch.cat([q, bnsd(q_rope.double(), layout, head_num)], -1)
+        k = torch.cat([k, bnsd(k_rope.double(), layout, key_heads)], -1)
+    top, total = (rows_of_statistics(x, layout, softmax_layout, head_num, q_ends) for x in (softmax_max, softmax_sum))
+    of_pse = None
     if layout != "TND":
-        mask = mode_mask(atten_mask, sparse_mode, q.shape[2], k.shape[2], pre_tockens, next_tockens)
+        mask = mode_mask(atten_mask, mode, q.shape[2], k.shape[2], before, after)
         pse = None if pse is None else pse.double()
-        dq, dk, dv, ds = differentiated(q, k, v, dy, y, top, total, scale_value, mask, pse)
-        of_pse = None if pse is None else (scale_value * ds).sum_to_size(pse.shape)
-        return unbnsd(dq, layout), unbnsd(dk, layout), unbnsd(dv, layout), of_pse
-    parts, a0, b0 = [], 0, 0
-    for a, b in zip(actual_seq_qlen, actual_seq_kvlen):
-        mask = mode_mask(atten_mask, sparse_mode, a - a0, b - b0, pre_tockens, next_tockens)
-        own = [x[:, :, a0:a] for x in (q, dy, y)], [x[:, :, b0:b] for x in (k, v)], [x.T[None, :, a0:a] for x in (top, total)]
-        parts.append(differentiated(own[0][0], *own[1], *own[0][1:], *own[2], scale_value, mask, None)[:3])
-        a0, b0 = a, b
-    return (*(unbnsd(torch.cat(p, 2), layout) for p in zip(*parts)), None)
+        dq, dk, dv, ds = differentiated(q, k, v, dy, y, top, total, scale, mask, pse)
+        of_pse = None if pse is None else (scale * ds).sum_to_size(pse.shape)
+    else:
+        parts, a0, b0 = [], 0, 0
+        for n, (a, b) in enumerate(zip(q_ends, k_ends)):
+            own = {7: 4 if n == len(q_ends) - 1 else 3, 8: 4 if n == 0 else 2}.get(mode, mode)
+            mask = mode_mask(atten_mask, own, a - a0, b - b0, before, after)
+            rows, columns = [x[:, :, a0:a] for x in (q, dy, y, top[..., None], total[..., None])], [x[:, :, b0:b] for x in (k, v)]
+            parts.append(differentiated(rows[0], *columns, *rows[1:3], rows[3][..., 0], rows[4][..., 0], scale, mask, None)[:3])
+            a0, b0 = a, b
+        dq, dk, dv = (torch.cat(p, 2) for p in zip(*parts))
+    results = [unbnsd(dq[..., :plain], layout), unbnsd(dk[..., :plain], layout), unbnsd(dv, layout), of_pse]
+    if q_rope is not None:
+        results += [unbnsd(dq[..., plain:], layout), unbnsd(dk[..., plain:], layout)]
+    if sink is not None:  # a key without a value: its weight times what the others do not have of the cotangent
+        weight = torch.exp(sink.double()[None, :, None] - top) / total
+        results.append(-(weight * (dy * y).sum(-1)).sum((0, 2)))
+    return tuple(results)
 
 
 @operator
-def npu_fusion_attention_grad_v2(query, key, value, dy, head_num, input_layout, *, pre_tokens=2**31 - 1, next_tokens=2**31 - 1, **others):
-    return npu_fusion_attention_grad(query, key, value, dy, head_num, input_layout, pre_tockens=pre_tokens, next_tockens=next_tokens, **others)
+def npu_fusion_attention_grad(query, key, value, dy, head_num, input_layout, *, pse=None, atten_mask=None, softmax_max=None, softmax_sum=None,
+                              attention_in=None, scale_value=1.0, keep_prob=1.0, pre_tockens=2**31 - 1, next_tockens=2**31 - 1,
+                              actual_seq_qlen=None, actual_seq_kvlen=None, sparse_mode=0, softmax_layout="", sink=None):
+    return gradients_of_fusion(query, key, value, dy, head_num, input_layout, pse, atten_mask, softmax_max, softmax_sum, attention_in, scale_value,
+                               pre_tockens, next_tockens, actual_seq_qlen, actual_seq_kvlen, sparse_mode, softmax_layout, sink)
 
 
+@operator
+def npu_fusion_attention_grad_v2(query, key, value, dy, head_num, input_layout, *, pse=None, atten_mask=None, softmax_max=None, softmax_sum=None,
+                                 attention_in=None, query_rope=None, key_rope=None, scale_value=1.0, keep_prob=1.0, pre_tokens=2**31 - 1,
+                                 next_tokens=2**31 - 1, actual_seq_qlen=None, actual_seq_kvlen=None, sparse_mode=0, softmax_layout="", sink=None):
+    results = gradients_of_fusion(query, key, value, dy, head_num, input_layout, pse, atten_mask, softmax_max, softmax_sum, attention_in, scale_value,
+                                  pre_tokens, next_tokens, actual_seq_qlen, actual_seq_kvlen, sparse_mode, softmax_layout, sink, query_rope, key_rope)
+    return results if query_rope is not None or sink is None else (*results[:4], None, None, results[4])
+
+
+alias("NPU.npu_fusion_attention_grad_v3", npu_fusion_attention_grad)
 alias("NPU.npu_flash_attention", npu_fusion_attention)
-alias("NPU.npu_fusion_attention_v3", npu_fusion_attention_v2)
 alias("MindSpeed.fusion_attention_v2.npu_fusion_attention", npu_fusion_attention_v2)
 
 
@@ -2008,7 +2058,7 @@ class Goldens(make.Goldens):
 
 
 fixed = make.fixed
-g = Goldens(__file__, limit=2_000_000)
+g = Goldens(__file__, limit=2_300_000)
 f16, bf16, i32, i8 = torch.float16, torch.bfloat16, torch.int32, torch.int8
 
 
@@ -2194,9 +2244,15 @@ for mode in (4, 7, 8):
     npu("npu_fusion_attention", *tnd(), scale=0.3, atten_mask=triangle, sparse_mode=mode, pre_tockens=6, next_tockens=0, **ends)
 npu("npu_flash_attention", *four(), scale=0.3)
 for add, name in ((npu, "npu_fusion_attention_v2"), (npu, "npu_fusion_attention_v3"), (speed, "fusion_attention_v2.npu_fusion_attention")):
-    add(name, *four(), scale=0.3, pse=g.normal(1, 4, 4, 6), pse_type=0)
-    add(name, *four(), scale=0.3, pse=g.normal(2, 4, 1, 6), atten_mask=triangle, sparse_mode=4, pre_tokens=2, next_tokens=1)
-    add(name, *tnd(), query_rope=g.normal(7, 2, 4), key_rope=g.normal(9, 2, 4), scale=0.3, **ends)
+    third = name.endswith("v3")
+    window = dict(pre_tockens=2, next_tockens=1) if third else dict(pre_tokens=2, next_tokens=1)
+    add(name, *four(), scale=0.3, pse=g.normal(1, 4, 4, 6), **({} if third else {"pse_type": 0}))
+    add(name, *four(), scale=0.3, pse=g.normal(2, 4, 1, 6), atten_mask=triangle, sparse_mode=4, **window)
+    packed_call, ropes = tnd(), dict(query_rope=g.normal(7, 2, 4), key_rope=g.normal(9, 2, 4))
+    if third:
+        add(name, *packed_call, None, None, triangle, 0.3, sparse_mode=3, **ends)
+    else:
+        add(name, *packed_call, **ropes, scale=0.3, **ends)
 npu("npu_fused_attention_score", g.normal(2, 2, 4, 8), g.normal(2, 2, 6, 8), g.normal(2, 2, 6, 8), g.normal(2, 1, 4, 6), 0.3, 1.0)
 npu("npu_prompt_flash_attention", g.normal(2, 5, 16), g.normal(2, 6, 8), g.normal(2, 6, 8), num_heads=4, num_key_value_heads=2, scale_value=0.4,
     actual_seq_lengths=[3, 5], actual_seq_lengths_kv=[6, 4], grad=False)
@@ -2579,5 +2635,58 @@ npu("npu_rms_norm_quant_v2", g.normal(4, 32), g.normal(32), g.uniform(1, low=0.0
 npu("npu_rms_norm_quant_v2", g.normal(2, 3, 16, dtype=f16), g.normal(1, 16, dtype=f16), g.uniform(1, low=20, high=40, dtype=f16), div_mode=False, **q_off)
 npu("npu_rms_norm_quant_v2", g.normal(4, 32, dtype=bf16), g.normal(32, dtype=bf16), g.uniform(1, low=0.02, high=0.03), offset=ints(3, dtype=i32), epsilon=1e-2,
     **q_off)
+
+# ---- attention whose rows have a sink, and gradients of packed sequences with ropes, in both layouts of the statistics ---------------------
+
+
+def of_packed(name, mode=0, ropes=False, layout="", sink=None, dtype=torch.float32):
+    """A gradient's call with what the forward returned; autograd of the same forward is its oracle's oracle."""
+    make = lambda n, d: g.normal(n, 2, d, dtype=dtype)
+    query, key, value, dy = make(7, 8), make(9, 8), make(9, 6 if ropes else 8), make(7, 6 if ropes else 8)
+    more = dict(query_rope=make(7, 4), key_rope=make(9, 4)) if ropes else {}
+    leaves = [t.double().requires_grad_() for t in (query, key, value)]
+    turned = [t.double().requires_grad_() for t in more.values()]
+    own = None if sink is None else sink.double().requires_grad_()
+    q, k = (torch.cat([a, b], -1) for a, b in zip(leaves, turned)) if ropes else leaves[:2]
+    parts, tops, totals, a0, b0 = [], [], [], 0, 0
+    for n, (a, b) in enumerate(zip([3, 5, 7], [3, 6, 9])):
+        rule = {7: 4 if n == 2 else 3, 8: 4 if n == 0 else 2}.get(mode, mode)
+        mask = mode_mask(triangle if mode else None, rule, a - a0, b - b0, 4, 0)
+        block = [x.transpose(0, 1)[None] for x in (q[a0:a], k[b0:b], leaves[2][b0:b])]
+        y, lse = attended(*block, 0.3, mask, sink=own)
+        scores = torch.einsum("bnid,bnjd->bnij", *block[:2]) * 0.3
+        top = (scores if mask is None else scores.masked_fill(mask, float("-inf"))).amax(-1)
+        top = top if own is None else torch.maximum(top, own[None, :, None])
+        parts.append(y[0].transpose(0, 1))
+        tops.append(top[0])
+        totals.append(torch.exp(lse[..., 0] - top)[0])
+        a0, b0 = a, b
+    y = torch.cat(parts)
+    y.backward(dy.double())
+    shaped = lambda x: (torch.cat([p.T for p in x]) if layout else torch.cat([p.reshape(-1) for p in x]).view(7, 2))[..., None].expand(7, 2, 8)
+    window = dict(pre_tockens=4, next_tockens=0) if "v2" not in name else dict(pre_tokens=4, next_tokens=0)
+    kwargs = dict(atten_mask=triangle if mode else None, sparse_mode=mode, softmax_max=shaped(tops).detach().float().contiguous(), softmax_sum=shaped(totals).detach().float().contiguous(),
+                  attention_in=y.detach().to(dtype), scale_value=0.3, actual_seq_qlen=[3, 5, 7], actual_seq_kvlen=[3, 6, 9], softmax_layout=layout, **window, **more,
+                  **({} if sink is None else {"sink": sink}))
+    if dtype == torch.float32:
+        exact = {k: v.double() if isinstance(v, torch.Tensor) and v.dtype == dtype else v for k, v in kwargs.items()}
+        got = NPU["NPU." + name](query.double(), key.double(), value.double(), dy.double(), 2, "TND", **exact)
+        want = [*(t.grad for t in leaves), None, *(t.grad for t in turned), *([] if own is None else [own.grad])]
+        got = got[:4] + tuple(t for t in got[4:] if t is not None)
+        assert len(got) >= len(want) and all(b is None or torch.allclose(a, b, 1e-5, 1e-6) for a, b in zip(got, want)), name
+    npu(name, query, key, value, dy, 2, "TND", **kwargs, **q_off)
+
+
+for mode in (0, 3, 4, 7, 8):
+    of_packed("npu_fusion_attention_grad", mode)
+of_packed("npu_fusion_attention_grad_v3", 3, layout="TND", sink=g.normal(2))
+of_packed("npu_fusion_attention_grad_v2", 3, ropes=True)
+of_packed("npu_fusion_attention_grad_v2", 0, ropes=True, layout="TND")
+of_packed("npu_fusion_attention_grad_v2", 3, ropes=True, dtype=bf16)
+of_packed("npu_fusion_attention_grad_v2", 2, sink=g.normal(2))
+for name in ("npu_fusion_attention_v2", "npu_fusion_attention_v3"):
+    npu(name, *four(), scale=0.3, sink=g.normal(4))
+    npu(name, *four(), scale=0.3, atten_mask=triangle, sparse_mode=2, sink=g.normal(4))
+    npu(name, *tnd(), scale=0.3, atten_mask=triangle, sparse_mode=3, sink=g.normal(2), **ends)
 
 g.save()

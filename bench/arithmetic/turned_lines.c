@@ -1,6 +1,7 @@
 /* Squares of 8 by 8 terms are turned in registers, in three shuffles of halves, quarters and eighths (the transpose of Eklundh, 1972). */
 #include "bench/arithmetic/turned_lines.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "core/vectorize.h"
@@ -40,9 +41,19 @@ VECTORIZED static void turn_squares(double *restrict out, const double *const *x
             turn_square(out + k * TURNED_LINES + w, x + w, k);
 }
 
+/* Registers for two squares: with fewer, shuffles take longer than single elements. */
+static bool has_room(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    return __builtin_cpu_supports("avx512f");
+#else
+    return false;
+#endif
+}
+
 void lines_turn(double *out, const double *const x[TURNED_LINES], size_t n, size_t step)
 {
-    size_t whole = step == 1 ? n / SIDE * SIDE : 0;
+    size_t whole = step == 1 && has_room() ? n / SIDE * SIDE : 0;
     turn_squares(out, x, whole);
     for (size_t k = whole; k < n; k++)
         for (size_t w = 0; w < TURNED_LINES; w++) out[k * TURNED_LINES + w] = x[w][k * step];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/path_arguments.h"
+#include "core/file.h"
 #include "core/quantity.h"
 #include "core/whole_file.h"
 #include "results/run_rows.h"
@@ -25,6 +26,9 @@ static struct status learn(struct run_row_counts *counts, struct budget *rows,
     for (size_t i = first; i < options->words.count; i++) {
         TRY(path_argument_newest(details, "budget", &options->words.items[i], 1, PATH_DETAILS,
                                  options->file_policy));
+        if (!file_exists(details))
+            return status_error(STATUS_BAD_INPUT, "the run '%s' does not exist",
+                                file_shown(details).text);
         TRY(run_rows_learn(counts, rows, details, options->file_policy));
     }
     if (counts->learnt) return status_ok();

@@ -4,8 +4,11 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/path_arguments.h"
+#include "core/file.h"
+#include "core/memory.h"
 #include "core/quantity.h"
 #include "core/whole_file.h"
 #include "results/run_rows.h"
@@ -18,16 +21,34 @@ struct budget_options {
     struct file_policy file_policy;
 };
 
+/* Rows that count twice would make margins smaller than their samples allow. */
+static struct status find_run(struct stat *files, size_t count, const char *details)
+{
+    if (stat(details, &files[count]))
+        return status_error(STATUS_BAD_INPUT, "the run '%s' does not exist",
+                            file_shown(details).text);
+    for (size_t i = 0; i < count; i++)
+        if (files[i].st_dev == files[count].st_dev && files[i].st_ino == files[count].st_ino)
+            return status_error(STATUS_BAD_INPUT, "the run '%s' is given twice",
+                                file_shown(details).text);
+    return status_ok();
+}
+
 static struct status learn(struct run_row_counts *counts, struct budget *rows,
                            const struct budget_options *options, size_t first)
 {
     char details[PATH_ARGUMENT_BYTES];
-    for (size_t i = first; i < options->words.count; i++) {
-        TRY(path_argument_newest(details, "budget", &options->words.items[i], 1, PATH_DETAILS,
-                                 options->file_policy));
-        TRY(run_rows_learn(counts, rows, details, options->file_policy));
+    struct stat *files = memory_allocate_zeroed(options->words.count, sizeof *files);
+    struct status status = files ? status_ok()
+                                 : status_no_memory(options->words.count * sizeof *files);
+    for (size_t i = first; !status.code && i < options->words.count; i++) {
+        status = path_argument_newest(details, "budget", &options->words.items[i], 1, PATH_DETAILS,
+                                      options->file_policy);
+        if (!status.code) status = find_run(files, i - first, details);
+        if (!status.code) status = run_rows_learn(counts, rows, details, options->file_policy);
     }
-    if (counts->learnt) return status_ok();
+    memory_release(files);
+    if (status.code || counts->learnt) return status;
     return status_error(STATUS_BAD_INPUT,
                         "the runs have no row that passed and that the error model has measured");
 }

@@ -205,8 +205,8 @@ static void kron(struct call *call)
         out[d] = ea * eb;
     }
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
-    a = node_as_operand(tape, a, dtype);
-    b = node_as_operand(tape, b, dtype);
+    a = node_staged_operand(tape, a, dtype);
+    b = node_staged_operand(tape, b, dtype);
     struct node *y = node_multiply_as(tape, dtype, node_reshape(tape, a, 2 * rank, sa),
                                       node_reshape(tape, b, 2 * rank, sb));
     call_return_typed(call, node_reshape(tape, y, rank, out), dtype);

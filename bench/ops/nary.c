@@ -46,9 +46,9 @@ static void add_combined(struct call *call)
         call_return(call, node_integer_binary(tape, dtype, wrapping_add, x, y));
         return;
     }
-    x = node_as_operand(tape, x, dtype);
-    a = operand_repeated(tape, node_as_operand(tape, a, dtype), x);
-    b = node_as_operand(tape, b, dtype);
+    x = node_staged_operand(tape, x, dtype);
+    a = operand_repeated(tape, node_staged_operand(tape, a, dtype), x);
+    b = node_staged_operand(tape, b, dtype);
     struct node *y = divides ? node_divide(tape, a, b) : node_multiply(tape, a, b);
     if (call_real(call, "value") != 1) y = node_multiply(tape, y, value);
     y = node_add(tape, x, y);

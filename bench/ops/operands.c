@@ -12,8 +12,8 @@
 /* Tensors of no dimensions and of other kinds do not widen the result: they are cast to it. */
 static struct operands with_casts(struct tape *tape, struct operands operands)
 {
-    operands.a = node_as_operand(tape, operands.a, operands.dtype);
-    operands.b = node_as_operand(tape, operands.b, operands.dtype);
+    operands.a = node_staged_operand(tape, operands.a, operands.dtype);
+    operands.b = node_staged_operand(tape, operands.b, operands.dtype);
     return operands;
 }
 

@@ -98,7 +98,7 @@ static bool is_shortened(const struct node *x, enum dtype dtype)
     return x->integer || dtype_info(x->dtype)->significand_bits > bits;
 }
 
-struct node *node_as_operand(struct tape *tape, struct node *x, enum dtype dtype)
+struct node *node_staged_operand(struct tape *tape, struct node *x, enum dtype dtype)
 {
     if (!(tape->stage > 0 || tape->deviation) || tape_failed(tape) || !is_shortened(x, dtype))
         return x;

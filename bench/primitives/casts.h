@@ -16,7 +16,7 @@ struct node *node_cast(struct tape *tape, struct node *x, enum dtype dtype);
 
 /* x, which a kernel that rounds between its steps casts to the short `dtype` of its result first: of a wider float or an integer, a step. x itself
  * otherwise. */
-struct node *node_as_operand(struct tape *tape, struct node *x, enum dtype dtype);
+struct node *node_staged_operand(struct tape *tape, struct node *x, enum dtype dtype);
 
 /* The same for what a call computes with: "the input tensor is casted to dtype before the operation is performed", which for a
  * narrower float rounds it, exactly. The gradient is rounded to that dtype on its way back. x that is not exact stays as it is. */

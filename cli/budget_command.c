@@ -1,6 +1,7 @@
 /* The words after `budget`, the runs that they read, and the file that they write. */
 #include "cli/budget_command.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,11 +23,11 @@ struct budget_options {
 };
 
 /* Rows that count twice would make margins smaller than their samples allow. */
-static struct status find_run(struct stat *files, size_t count, const char *details)
+static struct status note_run(struct stat *files, size_t count, const char *details)
 {
     if (stat(details, &files[count]))
-        return status_error(STATUS_BAD_INPUT, "the run '%s' does not exist",
-                            file_shown(details).text);
+        return status_error(errno == ENOENT ? STATUS_BAD_INPUT : STATUS_IO, "the run '%s': %s",
+                            file_shown(details).text, strerror(errno));
     for (size_t i = 0; i < count; i++)
         if (files[i].st_dev == files[count].st_dev && files[i].st_ino == files[count].st_ino)
             return status_error(STATUS_BAD_INPUT, "the run '%s' is given twice",
@@ -44,7 +45,7 @@ static struct status learn(struct run_row_counts *counts, struct budget *rows,
     for (size_t i = first; !status.code && i < options->words.count; i++) {
         status = path_argument_newest(details, "budget", &options->words.items[i], 1, PATH_DETAILS,
                                       options->file_policy);
-        if (!status.code) status = find_run(files, i - first, details);
+        if (!status.code) status = note_run(files, i - first, details);
         if (!status.code) status = run_rows_learn(counts, rows, details, options->file_policy);
     }
     memory_release(files);

@@ -92,8 +92,10 @@ START_TEST(what_is_refused)
     } cases[] = {
         { { "budget", "lern", "one" }, 2, "there are learn and tighten" },
         { { "budget", "tighten", "b.json" }, 2, "needs a budget and a run" },
-        { { "budget", "learn", "nowhere" }, 3, "the run 'nowhere' does not exist" },
-        { { "budget", "tighten", "b.json", "nowhere" }, 3, "the run 'nowhere' does not exist" },
+        { { "budget", "learn", "nowhere" }, 3, "the run 'nowhere': No such file or directory" },
+        { { "budget", "tighten", "b.json", "nowhere" },
+          3,
+          "the run 'nowhere': No such file or directory" },
         { { "budget", "learn", "one", "./one/" }, 3, "is given twice" },
         { { "budget", "tighten", "b.json", "one", "one" }, 3, "is given twice" },
         { { "budget", "learn", "doc" }, 3, "--profile strict" },

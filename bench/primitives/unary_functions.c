@@ -15,9 +15,8 @@
 #include "bench/arithmetic/vector_functions.h"
 #include "bench/arithmetic/vector_math.h"
 #include "bench/primitives/ball_values.h"
-#include "bench/primitives/chain_rule.h"
-#include "bench/primitives/slopes.h"
 #include "bench/primitives/special_functions.h"
+#include "bench/primitives/unary_derivatives.h"
 
 /* ---- values ----------------------------------------------------------------------------- */
 
@@ -504,267 +503,6 @@ static void ball_lgamma(arb_t y, const arb_t x, slong p)
     arb_clear(s);
 }
 
-/* ---- derivatives ---------------------------------------------------------------------------- */
-
-#define DERIVATIVE(NAME) static struct node *NAME(struct tape *tape, struct node *x, struct node *y)
-
-static struct node *one_minus(struct tape *tape, struct node *x)
-{
-    return node_subtract(tape, node_scalar(tape, 1), x);
-}
-
-static struct node *power(struct tape *tape, struct node *x, double exponent)
-{
-    return node_apply2(tape, "pow", x, node_scalar(tape, exponent));
-}
-
-DERIVATIVE(d_abs)
-{
-    (void)y;
-    return node_apply(tape, "sign", x);
-}
-DERIVATIVE(d_exp)
-{
-    (void)x, (void)tape;
-    return y;
-}
-DERIVATIVE(d_exp2)
-{
-    (void)x;
-    return node_multiply(tape, y, node_apply(tape, "log", node_scalar(tape, 2)));
-}
-DERIVATIVE(d_expm1)
-{
-    if (tape_is_model(tape) || tape->from_outputs)
-        return node_offset(tape, y, 1); /* the frameworks' formula */
-    return node_apply(tape, "exp", x);
-}
-DERIVATIVE(d_log)
-{
-    (void)y;
-    return node_apply(tape, "reciprocal", x);
-}
-DERIVATIVE(d_logarithm2)
-{
-    (void)y;
-    return node_apply(tape, "reciprocal",
-                      node_multiply(tape, x, node_apply(tape, "log", node_scalar(tape, 2))));
-}
-DERIVATIVE(d_logarithm10)
-{
-    (void)y;
-    return node_apply(tape, "reciprocal",
-                      node_multiply(tape, x, node_apply(tape, "log", node_scalar(tape, 10))));
-}
-DERIVATIVE(d_log1p)
-{
-    (void)y;
-    return node_apply(tape, "reciprocal", node_offset(tape, x, 1));
-}
-DERIVATIVE(d_sqrt)
-{
-    (void)x;
-    return node_divide(tape, node_scalar(tape, 0.5), y);
-}
-DERIVATIVE(d_rsqrt)
-{
-    (void)x;
-    return node_scale(tape, power(tape, y, 3), -0.5);
-}
-DERIVATIVE(d_reciprocal)
-{
-    (void)x;
-    return node_negate(tape, node_multiply(tape, y, y));
-}
-DERIVATIVE(d_square)
-{
-    (void)y;
-    return node_scale(tape, x, 2);
-}
-DERIVATIVE(d_sin)
-{
-    (void)y;
-    return node_apply(tape, "cos", x);
-}
-DERIVATIVE(d_cos)
-{
-    (void)y;
-    return node_negate(tape, node_apply(tape, "sin", x));
-}
-DERIVATIVE(d_tan)
-{
-    (void)x;
-    return node_offset(tape, node_multiply(tape, y, y), 1);
-}
-/* Kernels form 1 - x x, which cancels where (1 - x)(1 + x) does not: models do, and what stands for a kernel. */
-static bool as_kernels_do(const struct tape *tape)
-{
-    return tape_is_model(tape) || tape->deviation;
-}
-DERIVATIVE(d_asin)
-{
-    (void)y;
-    if (as_kernels_do(tape))
-        return node_apply(tape, "rsqrt", one_minus(tape, node_multiply(tape, x, x)));
-    return node_apply(tape, "rsqrt",
-                      node_multiply(tape, one_minus(tape, x), node_offset(tape, x, 1)));
-}
-DERIVATIVE(d_acos) { return node_negate(tape, d_asin(tape, x, y)); }
-DERIVATIVE(d_atan)
-{
-    (void)y;
-    return node_apply(tape, "reciprocal", node_offset(tape, node_multiply(tape, x, x), 1));
-}
-DERIVATIVE(d_sinh)
-{
-    (void)y;
-    return node_apply(tape, "cosh", x);
-}
-DERIVATIVE(d_cosh)
-{
-    (void)y;
-    return node_apply(tape, "sinh", x);
-}
-DERIVATIVE(d_tanh)
-{
-    (void)x;
-    return node_multiply(tape, one_minus(tape, y), node_offset(tape, y, 1));
-}
-DERIVATIVE(d_asinh)
-{
-    (void)y;
-    return node_apply(tape, "rsqrt", node_offset(tape, node_multiply(tape, x, x), 1));
-}
-DERIVATIVE(d_acosh)
-{
-    (void)y;
-    if (as_kernels_do(tape))
-        return node_apply(tape, "rsqrt", node_offset(tape, node_multiply(tape, x, x), -1));
-    struct node *zero = node_scalar(tape, 0); /* -2 0 at -1 is 0 as x^2 - 1 is, not -0 */
-    struct node *square = node_multiply(tape, node_offset(tape, x, -1), node_offset(tape, x, 1));
-    return node_apply(tape, "rsqrt", node_add(tape, square, zero));
-}
-DERIVATIVE(d_atanh)
-{
-    (void)y;
-    if (as_kernels_do(tape))
-        return node_apply(tape, "reciprocal", one_minus(tape, node_multiply(tape, x, x)));
-    return node_apply(tape, "reciprocal",
-                      node_multiply(tape, one_minus(tape, x), node_offset(tape, x, 1)));
-}
-/* 2/sqrt(pi) exp(-x^2) = 2 sqrt(2) phi(x sqrt 2), with phi's own constant inside. */
-DERIVATIVE(d_erf)
-{
-    (void)y;
-    struct node *root2 = node_apply(tape, "sqrt", node_scalar(tape, 2));
-    struct node *pdf = node_apply(tape, "normal_pdf", node_multiply(tape, x, root2));
-    return node_multiply(tape, node_scale(tape, root2, 2), pdf);
-}
-DERIVATIVE(d_erfc) { return node_negate(tape, d_erf(tape, x, y)); }
-DERIVATIVE(d_sigmoid)
-{
-    if (tape->from_outputs)
-        return node_multiply(tape, y, node_subtract(tape, node_scalar(tape, 1), y));
-    return node_activation_slope(tape, SLOPE_SIGMOID, x);
-}
-DERIVATIVE(d_silu)
-{
-    (void)y;
-    return node_activation_slope(tape, SLOPE_SILU, x);
-}
-DERIVATIVE(d_softplus)
-{
-    (void)y;
-    return node_apply(tape, "sigmoid", x);
-}
-DERIVATIVE(d_logsigmoid)
-{
-    (void)y;
-    return node_apply(tape, "sigmoid", node_negate(tape, x));
-}
-DERIVATIVE(d_mish)
-{
-    (void)y;
-    struct node *t = node_apply(tape, "tanh", node_apply(tape, "softplus", x));
-    struct node *slope = node_multiply(tape, one_minus(tape, t), node_offset(tape, t, 1));
-    slope = node_multiply(tape, slope, node_multiply(tape, x, node_apply(tape, "sigmoid", x)));
-    return node_add(tape, t, slope);
-}
-DERIVATIVE(d_gelu)
-{
-    (void)y;
-    return node_activation_slope(tape, SLOPE_GELU, x);
-}
-DERIVATIVE(d_one)
-{
-    (void)x;
-    return node_constant(tape, DT_NONE, 1, y->rank, y->shape);
-}
-DERIVATIVE(d_times_pi)
-{
-    (void)x, (void)y;
-    return node_apply(tape, "times_pi", node_scalar(tape, 1));
-}
-DERIVATIVE(d_deg2rad)
-{
-    (void)x, (void)y;
-    return node_apply(tape, "deg2rad", node_scalar(tape, 1));
-}
-DERIVATIVE(d_rad2deg)
-{
-    (void)x, (void)y;
-    return node_apply(tape, "rad2deg", node_scalar(tape, 1));
-}
-DERIVATIVE(d_sinpi)
-{
-    (void)y;
-    return node_apply(tape, "times_pi", node_apply(tape, "cospi", x));
-}
-DERIVATIVE(d_cospi)
-{
-    (void)y;
-    return node_negate(tape, node_apply(tape, "times_pi", node_apply(tape, "sinpi", x)));
-}
-/* (cos(pi x) - sinc(x)) / x, and 0 at 0. */
-DERIVATIVE(d_sinc)
-{
-    struct node *zero = node_scalar(tape, 0);
-    struct node *slope = node_divide(tape, node_subtract(tape, node_apply(tape, "cospi", x), y), x);
-    return node_select(tape, node_compare(tape, COMPARE_EQ, x, zero), zero, slope);
-}
-/* sqrt(pi)/2 exp(y^2) */
-DERIVATIVE(d_erfinv)
-{
-    struct node *root =
-        node_apply(tape, "sqrt", node_apply(tape, "times_pi", node_scalar(tape, 0.25)));
-    (void)x;
-    return node_multiply(tape, root, node_apply(tape, "exp", node_multiply(tape, y, y)));
-}
-/* The derivative of digamma is polygamma(1, x). */
-DERIVATIVE(d_digamma)
-{
-    (void)y;
-    return node_apply2(tape, "polygamma", node_scalar(tape, 1), x);
-}
-DERIVATIVE(d_i0)
-{
-    (void)y;
-    return node_apply(tape, "i1", x);
-}
-/* I0 - I1 / x, which tends to 1/2 at 0. */
-DERIVATIVE(d_i1)
-{
-    struct node *half = node_scalar(tape, 0.5);
-    struct node *slope = node_subtract(tape, node_apply(tape, "i0", x), node_divide(tape, y, x));
-    return node_select(tape, node_compare(tape, COMPARE_EQ, x, node_scalar(tape, 0)), half, slope);
-}
-DERIVATIVE(d_lgamma)
-{
-    (void)y;
-    return node_apply(tape, "digamma", x);
-}
-DERIVATIVE(d_normal_pdf) { return node_negate(tape, node_multiply(tape, x, y)); }
-
 /* ---- the table ------------------------------------------------------------------------------ */
 
 /* sinh, tanh, asinh and atanh are declared with 1 ulp by SLEEF; just above a power of two they
@@ -773,55 +511,55 @@ DERIVATIVE(d_normal_pdf) { return node_negate(tape, node_multiply(tape, x, y)); 
 /* clang-format off */
 static const struct unary_function functions[] = {
     /* name           value               vector ulps  slope                ball              derivative */
-    { "abs",          value_abs,          vector_abs,  0,    slope_one,           ball_abs,         d_abs },
+    { "abs",          value_abs,          vector_abs,  0,    slope_one,           ball_abs,         derivative_abs },
     { "sign",         value_sign,         NULL,  0,    slope_step_zero,     ball_sign,        NULL },
     { "floor",        value_floor,        NULL,  0,    slope_step_integers, arb_floor,        NULL },
     { "ceil",         value_ceil,         NULL,  0,    slope_step_integers, arb_ceil,         NULL },
     { "trunc",        value_trunc,        NULL,  0,    slope_step_integers, ball_trunc,       NULL },
     { "round",        value_round,        NULL,  0,    slope_step_halves,   ball_round,       NULL },
-    { "exp",          value_exp,       array_exp,  1,    slope_exp,           arb_exp,          d_exp },
-    { "exp2",         scalar_exp2,     vector_exp2,  1,    slope_exp2,          ball_exp2,        d_exp2 },
-    { "expm1",        scalar_expm1,    vector_expm1,  1,    slope_exp,           arb_expm1,        d_expm1 },
-    { "log",          scalar_log,          vector_log,  1,    slope_log,           arb_log,          d_log },
-    { "log2",         scalar_log2,     vector_log2,  1,    slope_log2,          ball_log2,        d_logarithm2 },
-    { "log10",        scalar_log10,    vector_log10,  1,    slope_log10,         ball_log10,       d_logarithm10 },
-    { "log1p",        value_log1p,      array_log1p,  1,    slope_log1p,         arb_log1p,        d_log1p },
-    { "sqrt",         value_sqrt,         vector_sqrt,  0.5,  slope_sqrt,          arb_sqrt,         d_sqrt },
-    { "rsqrt",        value_rsqrt,        vector_rsqrt,  1.5,  slope_rsqrt,         arb_rsqrt,        d_rsqrt },
-    { "reciprocal",   value_reciprocal,   vector_reciprocal,  0.5,  slope_reciprocal,    ball_reciprocal,  d_reciprocal },
-    { "square",       value_square,       vector_square,  0.5,  slope_square,        ball_square,      d_square },
-    { "sin",          scalar_sin,      vector_sin,  1,    slope_one,           arb_sin,          d_sin },
-    { "cos",          scalar_cos,      vector_cos,  1,    slope_one,           arb_cos,          d_cos },
-    { "tan",          scalar_tan,      vector_tan,  1,    slope_tan,           arb_tan,          d_tan },
-    { "asin",         scalar_asin,     vector_asin,  1,    slope_asin,          arb_asin,         d_asin },
-    { "acos",         scalar_acos,     vector_acos,  1,    slope_asin,          arb_acos,         d_acos },
-    { "atan",         scalar_atan,     vector_atan,  1,    slope_one,           arb_atan,         d_atan },
-    { "sinh",         value_sinh,      array_sinh,  1.25,    slope_sinh,          arb_sinh,         d_sinh },
-    { "cosh",         value_cosh,      array_cosh,  1,    slope_sinh,          arb_cosh,         d_cosh },
-    { "tanh",         scalar_tanh,         vector_tanh,  1.25,    slope_tanh,          arb_tanh,         d_tanh },
-    { "asinh",        value_asinh,     array_asinh,  1.25,    slope_one,           arb_asinh,        d_asinh },
-    { "acosh",        value_acosh,     array_acosh,  1,    slope_acosh,         arb_acosh,        d_acosh },
-    { "atanh",        scalar_atanh,    vector_atanh,  1.25,    slope_atanh,         arb_atanh,        d_atanh },
-    { "erf",          scalar_erf,      vector_erf,  1,    slope_erf,           arb_hypgeom_erf,  d_erf },
-    { "erfc",         scalar_erfc,     vector_erfc,  1.5,  slope_erf,           arb_hypgeom_erfc, d_erfc },
-    { "sigmoid",      value_sigmoid,      vector_sigmoid,  4,    slope_sigmoid,       ball_sigmoid,     d_sigmoid },
-    { "silu",         value_silu,         vector_silu,  5,    slope_smooth_relu,   ball_silu,        d_silu },
-    { "softplus",     value_softplus,     vector_softplus,  6,    slope_softplus,      ball_softplus,    d_softplus },
-    { "logsigmoid",   value_logsigmoid,   vector_logsigmoid,  6,    slope_logsigmoid,    ball_logsigmoid,  d_logsigmoid },
-    { "mish",         value_mish,         vector_mish,  13,   slope_smooth_relu,   ball_mish,        d_mish },
-    { "gelu",         value_gelu,         vector_gelu,  10,   slope_smooth_relu,   ball_gelu,        d_gelu },
-    { "lgamma",       value_lgamma,       array_lgamma,  1,    slope_lgamma,             ball_lgamma,      d_lgamma },
-    { "digamma",      value_digamma,      array_digamma,  256,  slope_digamma,              arb_digamma,      d_digamma },
-    { "erfinv",       value_erfinv,       NULL,  1,    slope_erfinv,          arb_hypgeom_erfinv, d_erfinv },
-    { "i0",           value_i0,           NULL,  1,    slope_sinh,          ball_i0,          d_i0 },
-    { "i1",           value_i1,           NULL,  1,    slope_sinh,          ball_i1,          d_i1 },
-    { "sinc",         value_sinc,         NULL,  2.5,  slope_sinc,          arb_sinc_pi,      d_sinc },
-    { "sinpi",        value_sinpi,        NULL,  1,    slope_times_pi,      arb_sin_pi,       d_sinpi },
-    { "cospi",        value_cospi,        NULL,  1,    slope_times_pi,      arb_cos_pi,       d_cospi },
-    { "times_pi",     value_times_pi,     NULL,  1,    slope_times_pi,      ball_times_pi,    d_times_pi },
-    { "deg2rad",      value_deg2rad,      NULL,  1,    slope_deg2rad,       ball_deg2rad,     d_deg2rad },
-    { "rad2deg",      value_rad2deg,      NULL,  1,    slope_rad2deg,       ball_rad2deg,     d_rad2deg },
-    { "frac",         value_frac,         NULL,  0,    slope_frac,          ball_frac,        d_one },
+    { "exp",          value_exp,       array_exp,  1,    slope_exp,           arb_exp,          derivative_exp },
+    { "exp2",         scalar_exp2,     vector_exp2,  1,    slope_exp2,          ball_exp2,        derivative_exp2 },
+    { "expm1",        scalar_expm1,    vector_expm1,  1,    slope_exp,           arb_expm1,        derivative_expm1 },
+    { "log",          scalar_log,          vector_log,  1,    slope_log,           arb_log,          derivative_log },
+    { "log2",         scalar_log2,     vector_log2,  1,    slope_log2,          ball_log2,        derivative_logarithm2 },
+    { "log10",        scalar_log10,    vector_log10,  1,    slope_log10,         ball_log10,       derivative_logarithm10 },
+    { "log1p",        value_log1p,      array_log1p,  1,    slope_log1p,         arb_log1p,        derivative_log1p },
+    { "sqrt",         value_sqrt,         vector_sqrt,  0.5,  slope_sqrt,          arb_sqrt,         derivative_sqrt },
+    { "rsqrt",        value_rsqrt,        vector_rsqrt,  1.5,  slope_rsqrt,         arb_rsqrt,        derivative_rsqrt },
+    { "reciprocal",   value_reciprocal,   vector_reciprocal,  0.5,  slope_reciprocal,    ball_reciprocal,  derivative_reciprocal },
+    { "square",       value_square,       vector_square,  0.5,  slope_square,        ball_square,      derivative_square },
+    { "sin",          scalar_sin,      vector_sin,  1,    slope_one,           arb_sin,          derivative_sin },
+    { "cos",          scalar_cos,      vector_cos,  1,    slope_one,           arb_cos,          derivative_cos },
+    { "tan",          scalar_tan,      vector_tan,  1,    slope_tan,           arb_tan,          derivative_tan },
+    { "asin",         scalar_asin,     vector_asin,  1,    slope_asin,          arb_asin,         derivative_asin },
+    { "acos",         scalar_acos,     vector_acos,  1,    slope_asin,          arb_acos,         derivative_acos },
+    { "atan",         scalar_atan,     vector_atan,  1,    slope_one,           arb_atan,         derivative_atan },
+    { "sinh",         value_sinh,      array_sinh,  1.25,    slope_sinh,          arb_sinh,         derivative_sinh },
+    { "cosh",         value_cosh,      array_cosh,  1,    slope_sinh,          arb_cosh,         derivative_cosh },
+    { "tanh",         scalar_tanh,         vector_tanh,  1.25,    slope_tanh,          arb_tanh,         derivative_tanh },
+    { "asinh",        value_asinh,     array_asinh,  1.25,    slope_one,           arb_asinh,        derivative_asinh },
+    { "acosh",        value_acosh,     array_acosh,  1,    slope_acosh,         arb_acosh,        derivative_acosh },
+    { "atanh",        scalar_atanh,    vector_atanh,  1.25,    slope_atanh,         arb_atanh,        derivative_atanh },
+    { "erf",          scalar_erf,      vector_erf,  1,    slope_erf,           arb_hypgeom_erf,  derivative_erf },
+    { "erfc",         scalar_erfc,     vector_erfc,  1.5,  slope_erf,           arb_hypgeom_erfc, derivative_erfc },
+    { "sigmoid",      value_sigmoid,      vector_sigmoid,  4,    slope_sigmoid,       ball_sigmoid,     derivative_sigmoid },
+    { "silu",         value_silu,         vector_silu,  5,    slope_smooth_relu,   ball_silu,        derivative_silu },
+    { "softplus",     value_softplus,     vector_softplus,  6,    slope_softplus,      ball_softplus,    derivative_softplus },
+    { "logsigmoid",   value_logsigmoid,   vector_logsigmoid,  6,    slope_logsigmoid,    ball_logsigmoid,  derivative_logsigmoid },
+    { "mish",         value_mish,         vector_mish,  13,   slope_smooth_relu,   ball_mish,        derivative_mish },
+    { "gelu",         value_gelu,         vector_gelu,  10,   slope_smooth_relu,   ball_gelu,        derivative_gelu },
+    { "lgamma",       value_lgamma,       array_lgamma,  1,    slope_lgamma,             ball_lgamma,      derivative_lgamma },
+    { "digamma",      value_digamma,      array_digamma,  256,  slope_digamma,              arb_digamma,      derivative_digamma },
+    { "erfinv",       value_erfinv,       NULL,  1,    slope_erfinv,          arb_hypgeom_erfinv, derivative_erfinv },
+    { "i0",           value_i0,           NULL,  1,    slope_sinh,          ball_i0,          derivative_i0 },
+    { "i1",           value_i1,           NULL,  1,    slope_sinh,          ball_i1,          derivative_i1 },
+    { "sinc",         value_sinc,         NULL,  2.5,  slope_sinc,          arb_sinc_pi,      derivative_sinc },
+    { "sinpi",        value_sinpi,        NULL,  1,    slope_times_pi,      arb_sin_pi,       derivative_sinpi },
+    { "cospi",        value_cospi,        NULL,  1,    slope_times_pi,      arb_cos_pi,       derivative_cospi },
+    { "times_pi",     value_times_pi,     NULL,  1,    slope_times_pi,      ball_times_pi,    derivative_times_pi },
+    { "deg2rad",      value_deg2rad,      NULL,  1,    slope_deg2rad,       ball_deg2rad,     derivative_deg2rad },
+    { "rad2deg",      value_rad2deg,      NULL,  1,    slope_rad2deg,       ball_rad2deg,     derivative_rad2deg },
+    { "frac",         value_frac,         NULL,  0,    slope_frac,          ball_frac,        derivative_one },
     { "erfcx",        value_erfcx,        NULL,  1,    slope_erfcx,         ball_erfcx,       derivative_erfcx },
     { "ndtri",        value_ndtri,        NULL,  1,    slope_ndtri,          ball_ndtri,       derivative_ndtri },
     { "log_ndtr",     value_log_ndtr,     NULL,  1,    slope_log_ndtr,      ball_log_ndtr,    derivative_log_ndtr },
@@ -837,7 +575,7 @@ static const struct unary_function functions[] = {
     { "k1e",          value_k1e,          NULL,  1,    NULL,                ball_k1e,         derivative_k1e },
     { "airy_ai",      value_airy_ai,      NULL,  1,    NULL,                ball_airy_ai,     derivative_airy_ai },
     { "airy_ai_prime", value_airy_ai_prime, NULL, 1,   NULL,                ball_airy_ai_prime, derivative_airy_ai_prime },
-    { "normal_pdf",   value_normal_pdf,   vector_normal_pdf,  800,  slope_normal_pdf,    ball_normal_pdf,  d_normal_pdf },
+    { "normal_pdf",   value_normal_pdf,   vector_normal_pdf,  800,  slope_normal_pdf,    ball_normal_pdf,  derivative_normal_pdf },
 };
 /* clang-format on */
 

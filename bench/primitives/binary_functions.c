@@ -9,10 +9,7 @@
 #include "bench/arithmetic/rounding.h"
 #include "bench/arithmetic/vector_functions.h"
 #include "bench/arithmetic/vector_math.h"
-#include "bench/primitives/alias.h"
 #include "bench/primitives/ball_values.h"
-#include "bench/primitives/casts.h"
-#include "bench/primitives/chain_rule.h"
 #include "bench/primitives/incomplete_gamma.h"
 #include "bench/primitives/unary_functions.h"
 
@@ -477,215 +474,28 @@ static void ball_copysign(arb_t y, const arb_t a, const arb_t b, slong p)
     else if (arb_contains_zero(b)) arb_indeterminate(y); /* -0 is not a real number */
 }
 
-/* ---- derivatives ---------------------------------------------------------------------------- */
-
-#define PARTIALS(NAME)                                                                  \
-    static void NAME(struct tape *tape, struct node *a, struct node *b, struct node *y, \
-                     struct node **da, struct node **db)
-
-/* A partial derivative of constant value, of y's shape. */
-static struct node *constant_like(struct tape *tape, const struct node *y, double value)
-{
-    return node_constant(tape, DT_NONE, value, y->rank, y->shape);
-}
-
-PARTIALS(d_multiply)
-{
-    (void)tape, (void)y;
-    if (da) *da = b;
-    if (db) *db = a;
-}
-
-PARTIALS(d_divide)
-{
-    if (da) *da = node_apply(tape, "reciprocal", b);
-    if (db) *db = node_negate(tape, node_divide(tape, y, b));
-    (void)a;
-}
-
-/* Is `moved` b + by without a rounding, in double or in float? */
-static bool is_exact_shift(double b, double moved, double by, bool single)
-{
-    return moved - by == b && fabs(b) < 0x1p52 && (!single || (float)moved == moved);
-}
-
-/* b + by, without the bound of a rounding where there is none: a power of a negative number exists
- * only for exact whole exponents. */
-static struct node *shifted(struct tape *tape, struct node *b, double by)
-{
-    struct node *sum = node_offset(tape, node_detach(tape, b), by);
-    const double *value = node_values(tape, b), *moved = node_values(tape, sum);
-    bool single = tape_is_model(tape) && !tape->wide;
-    size_t rounded = 0;
-    if (!node_is_exact(b) || tape_failed(tape)) return sum;
-    for (size_t i = 0; i < b->n; i++) rounded += !is_exact_shift(value[i], moved[i], by, single);
-    if (rounded == 0) return node_detach(tape, sum);
-    struct node *out = node_alias(tape, sum, sum->dtype);
-    double *error = tape_allocate(tape, b->n, sizeof *error);
-    if (tape_failed(tape)) return sum;
-    for (size_t i = 0; i < b->n; i++)
-        error[i] = is_exact_shift(value[i], moved[i], by, single) ? 0 : node_error(sum, i);
-    out->error = error;
-    return out;
-}
-
-/* b a^(b-1), zero where b is zero; a^b ln a, zero where a is 0 and b >= 0. */
-PARTIALS(d_pow)
-{
-    struct node *zero = node_scalar(tape, 0);
-    if (da) {
-        struct node *power = node_apply2(tape, "pow", a, shifted(tape, b, -1));
-        *da = node_select(tape, node_compare(tape, COMPARE_EQ, b, zero), zero,
-                          node_multiply(tape, b, power));
-    }
-    if (db) {
-        struct node *vanishes = node_compare(
-            tape, COMPARE_GT,
-            node_multiply(tape, node_to_real(tape, node_compare(tape, COMPARE_EQ, a, zero)),
-                          node_to_real(tape, node_compare(tape, COMPARE_GE, b, zero))),
-            zero);
-        *db = node_select(tape, vanishes, zero, node_multiply(tape, y, node_apply(tape, "log", a)));
-    }
-}
-
-PARTIALS(d_atan2)
-{
-    struct node *norm = node_add(tape, node_multiply(tape, a, a), node_multiply(tape, b, b));
-    (void)y;
-    if (da) *da = node_divide(tape, b, norm);
-    if (db) *db = node_negate(tape, node_divide(tape, a, norm));
-}
-
-PARTIALS(d_hypot)
-{
-    if (da) *da = node_divide(tape, a, y);
-    if (db) *db = node_divide(tape, b, y);
-}
-
-PARTIALS(d_fmod)
-{
-    if (da) *da = constant_like(tape, y, 1);
-    if (db) *db = node_negate(tape, node_apply(tape, "trunc", node_divide(tape, a, b)));
-}
-
-PARTIALS(d_remainder)
-{
-    if (da) *da = constant_like(tape, y, 1);
-    if (db) *db = node_negate(tape, node_apply2(tape, "floor_divide", a, b));
-}
-
-/* d/da copysign(a, b) is +-1 by whether the signs agree, 0 at a = 0; flat in b. */
-PARTIALS(d_copysign)
-{
-    struct node *ratio = node_divide(tape, y, a), *zero = node_scalar(tape, 0);
-    (void)b;
-    if (da) *da = node_select(tape, node_compare(tape, COMPARE_EQ, a, zero), zero, ratio);
-    if (db) *db = constant_like(tape, y, 0);
-}
-
-/* Whole-number quotients are flat. */
-PARTIALS(d_flat)
-{
-    (void)a, (void)b;
-    if (da) *da = constant_like(tape, y, 0);
-    if (db) *db = constant_like(tape, y, 0);
-}
-
-PARTIALS(d_logaddexp)
-{
-    (void)y;
-    if (da) *da = node_apply(tape, "sigmoid", node_subtract(tape, a, b));
-    if (db) *db = node_apply(tape, "sigmoid", node_subtract(tape, b, a));
-}
-
-PARTIALS(d_logaddexp2)
-{
-    struct node *ln2 = node_apply(tape, "log", node_scalar(tape, 2));
-    (void)y;
-    if (da) *da = node_apply(tape, "sigmoid", node_multiply(tape, node_subtract(tape, a, b), ln2));
-    if (db) *db = node_apply(tape, "sigmoid", node_multiply(tape, node_subtract(tape, b, a), ln2));
-}
-
-/* log b, but 0 where a = 0 and b <= 0; a / b. */
-PARTIALS(d_xlogy)
-{
-    struct node *zero = node_scalar(tape, 0);
-    (void)y;
-    if (da) {
-        struct node *log = node_apply(tape, "log", b);
-        struct node *at_zero =
-            node_select(tape, node_compare(tape, COMPARE_LE, b, zero), zero, log);
-        *da = node_select(tape, node_compare(tape, COMPARE_EQ, a, zero), at_zero, log);
-    }
-    if (db) *db = node_divide(tape, a, b);
-}
-
-/* d/dx P(s, x) = exp((s - 1) log x - x - lgamma(s)); PyTorch has none with respect to s. */
-static struct node *gamma_density(struct tape *tape, struct node *s, struct node *x)
-{
-    struct node *exponent =
-        node_multiply(tape, node_offset(tape, s, -1), node_apply(tape, "log", x));
-    exponent = node_subtract(tape, node_subtract(tape, exponent, x), node_apply(tape, "lgamma", s));
-    return node_apply(tape, "exp", exponent);
-}
-
-PARTIALS(d_igamma)
-{
-    (void)y;
-    if (da) tape_fail(tape, STATUS_SKIP, "igamma has no gradient for its first argument");
-    if (db) *db = gamma_density(tape, a, b);
-}
-
-PARTIALS(d_igammac)
-{
-    (void)y;
-    if (da) tape_fail(tape, STATUS_SKIP, "igammac has no gradient for its first argument");
-    if (db) *db = node_negate(tape, gamma_density(tape, a, b));
-}
-
-PARTIALS(d_polygamma)
-{
-    (void)y, (void)da;
-    if (!db) return;
-    struct node *order = node_new_real(tape, a->dtype, a->rank, a->shape); /* whole: exact plus 1 */
-    const double *n = node_values(tape, a);
-    for (size_t i = 0; !tape_failed(tape) && i < a->n; i++) order->value[i] = n[i] + 1;
-    *db = node_apply2(tape, "polygamma", order, b);
-}
-
-/* -s zeta(s + 1, q); PyTorch has none with respect to s. A kernel rounds s + 1 unless s is whole. */
-PARTIALS(d_zeta)
-{
-    (void)y;
-    if (da) tape_fail(tape, STATUS_SKIP, "zeta has no gradient for its first argument");
-    if (!db) return;
-    struct node *order = shifted(tape, a, 1);
-    struct node *fractional =
-        node_apply(tape, "abs", node_apply(tape, "sign", node_apply(tape, "frac", order)));
-    order = node_model_error(tape, order, node_multiply(tape, order, fractional), 1);
-    *db = node_negate(tape, node_multiply(tape, a, node_apply2(tape, "zeta", order, b)));
-}
+/* ---- the table ------------------------------------------------------------------------------ */
 
 /* clang-format off */
 static const struct binary_function functions[] = {
     { "add",       value_add,       error_sum,        arb_add,        NULL,        1, NULL },
     { "subtract",  value_subtract,  error_sum,        arb_sub,        NULL,        -1, NULL },
-    { "multiply",  value_multiply,  error_product,    arb_mul,        d_multiply, 0, NULL },
-    { "divide",    value_divide,    error_quotient,   arb_div,        d_divide, 0, NULL },
-    { "pow",       value_pow,       error_pow,        ball_pow,       d_pow, 0, array_pow },
-    { "atan2",     value_atan2,     error_atan2,      arb_atan2,      d_atan2, 0, NULL },
-    { "hypot",     value_hypot,     error_hypot,      ball_hypot,     d_hypot, 0, NULL },
-    { "fmod",      value_fmod,      error_rest, ball_fmod,      d_fmod, 0, NULL },
-    { "remainder", value_remainder, error_remainder,  ball_remainder, d_remainder, 0, NULL },
-    { "floor_divide", value_floor_divide, error_floor_divide, ball_floor_divide, d_flat, 0, NULL },
-    { "logaddexp", value_logaddexp, error_logaddexp,  ball_logaddexp, d_logaddexp, 0, NULL },
-    { "logaddexp2", value_logaddexp2, error_logaddexp2, ball_logaddexp2, d_logaddexp2, 0, NULL },
-    { "xlogy",     value_xlogy,     error_xlogy,      ball_xlogy,     d_xlogy, 0, NULL },
-    { "igamma",    value_igamma,    error_wrapped,    ball_igamma,    d_igamma, 0, NULL },
-    { "igammac",   value_igammac,   error_wrapped,    ball_igammac,   d_igammac, 0, NULL },
-    { "polygamma", value_polygamma, error_polygamma,    ball_polygamma, d_polygamma, 0, NULL },
-    { "zeta",      value_zeta,      error_zeta,    ball_zeta,      d_zeta, 0, NULL },
-    { "copysign",  value_copysign,  error_copysign, ball_copysign,  d_copysign, 0, NULL },
+    { "multiply",  value_multiply,  error_product,    arb_mul,        partials_multiply, 0, NULL },
+    { "divide",    value_divide,    error_quotient,   arb_div,        partials_divide, 0, NULL },
+    { "pow",       value_pow,       error_pow,        ball_pow,       partials_pow, 0, array_pow },
+    { "atan2",     value_atan2,     error_atan2,      arb_atan2,      partials_atan2, 0, NULL },
+    { "hypot",     value_hypot,     error_hypot,      ball_hypot,     partials_hypot, 0, NULL },
+    { "fmod",      value_fmod,      error_rest, ball_fmod,      partials_fmod, 0, NULL },
+    { "remainder", value_remainder, error_remainder,  ball_remainder, partials_remainder, 0, NULL },
+    { "floor_divide", value_floor_divide, error_floor_divide, ball_floor_divide, partials_flat, 0, NULL },
+    { "logaddexp", value_logaddexp, error_logaddexp,  ball_logaddexp, partials_logaddexp, 0, NULL },
+    { "logaddexp2", value_logaddexp2, error_logaddexp2, ball_logaddexp2, partials_logaddexp2, 0, NULL },
+    { "xlogy",     value_xlogy,     error_xlogy,      ball_xlogy,     partials_xlogy, 0, NULL },
+    { "igamma",    value_igamma,    error_wrapped,    ball_igamma,    partials_igamma, 0, NULL },
+    { "igammac",   value_igammac,   error_wrapped,    ball_igammac,   partials_igammac, 0, NULL },
+    { "polygamma", value_polygamma, error_polygamma,    ball_polygamma, partials_polygamma, 0, NULL },
+    { "zeta",      value_zeta,      error_zeta,    ball_zeta,      partials_zeta, 0, NULL },
+    { "copysign",  value_copysign,  error_copysign, ball_copysign,  partials_copysign, 0, NULL },
 };
 /* clang-format on */
 

@@ -4,7 +4,7 @@
 
 #include <arb.h>
 
-#include "bench/tape/tape.h"
+#include "bench/primitives/binary_derivatives.h"
 
 /* error: bound on |y - f| for arguments a +- ea, b +- eb where
  * y = f(a, b) in double, its own rounding included. */
@@ -13,9 +13,7 @@ struct binary_function {
     double (*scalar)(double a, double b);
     double (*error)(double a, double ea, double b, double eb, double y);
     void (*ball)(arb_t y, const arb_t a, const arb_t b, slong precision);
-    /* Partial derivatives at (a, b), broadcast shapes; NULL pointers are not wanted. */
-    void (*derivative)(struct tape *tape, struct node *a, struct node *b, struct node *y,
-                       struct node **da, struct node **db);
+    binary_derivative *derivative;
     int linear_sign; /* not 0: f = a + linear_sign * b, and derivative is NULL */
     /* The same values as `scalar` for arrays, or NULL. `y` may not be a or b. A function that has
      * this is off by at most 2 u |y| + 2^-1074 where its operands are exact. */

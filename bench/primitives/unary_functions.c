@@ -16,7 +16,6 @@
 #include "bench/arithmetic/vector_math.h"
 #include "bench/primitives/ball_values.h"
 #include "bench/primitives/special_functions.h"
-#include "bench/primitives/unary_derivatives.h"
 
 /* ---- values ----------------------------------------------------------------------------- */
 

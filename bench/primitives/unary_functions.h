@@ -14,7 +14,7 @@
 #include <arb.h>
 #include <math.h>
 
-#include "bench/tape/tape.h"
+#include "bench/primitives/unary_derivatives.h"
 
 struct unary_function {
     const char *name;
@@ -23,7 +23,7 @@ struct unary_function {
     double ulps;
     double (*slope)(double x, double e);
     void (*ball)(arb_t y, const arb_t x, slong precision);
-    struct node *(*derivative)(struct tape *tape, struct node *x, struct node *y);
+    unary_derivative *derivative;
 };
 
 /* What underflow adds to the error, in units of the smallest subnormal: two for a library

@@ -39,7 +39,7 @@ static const struct {
     { "scan", "compensated sums, balls" },         { "linalg", "residuals, balls" },
     { "lu", "residuals, balls" },                  { "determinant", "residuals, balls" },
     { "factorization", "residuals, balls" },       { "packed_factors", "residuals, balls" },
-    { "scaled_products", "norms, compensated, balls" },
+    { "scaled_products", "norms, compensated, balls" }, { "packed_weights", "norms, compensated, balls" },
 };
 /* clang-format on */
 

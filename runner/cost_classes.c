@@ -28,6 +28,8 @@ static const struct cost_class classes[] = {
     { "matmul",       NULL,                                                                      10,    25,  12500,  WORK_INNER,           0.3 },
     { "contraction",  NULL,                                                                      10,    25,  12500,  WORK_CONTRACTION,     0.3 },
     { "scaled_products", NULL,                                                                      10,    25,  12500,  WORK_INNER,           0.3 },
+    { "packed_weights", "_convert_weight_to_int4pack",                                            5,     5,      0,  WORK_NONE,              0 },
+    { "packed_weights", NULL,                                                                       10,    25,  12500,  WORK_INNER,           0.3 },
     { "conv",         "conv_transpose1d|conv_transpose2d|conv_transpose3d",                      10,    25,  25000,  WORK_SPREAD_TAPS,     0.4 },
     { "conv",         NULL,                                                                      10,    25,  25000,  WORK_TAPS,            0.6 },
     { "norm",         "rms_norm",                                                              18.5,    50,      0,  WORK_NONE,              0 },

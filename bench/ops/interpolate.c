@@ -9,6 +9,7 @@
 #include "bench/primitives/gather.h"
 #include "bench/primitives/resample.h"
 #include "bench/primitives/taps.h"
+#include "bench/primitives/window_sums.h"
 
 enum { SPATIAL = 3 };
 
@@ -162,35 +163,63 @@ static struct node *nearest(struct call *call, struct node *x, const struct size
 
 /* ---- modes -------------------------------------------------------------------------- */
 
-/* Adaptive averages, one dimension after the other. */
+/* Adaptive averages, over one extent after the other. */
 static struct node *area(struct call *call, struct node *x, const struct sizes *sizes)
 {
     struct tape *tape = call->tape;
-    for (int k = 0; k < sizes->dims && !tape_failed(tape); k++) {
+    struct window_axis axes[SPATIAL];
+    struct node *count[SPATIAL];
+    for (int k = 0; k < sizes->dims; k++) {
         int64_t in = x->shape[k + 2], out = sizes->out[k], shape[SPATIAL] = { out, 1, 1 };
         int64_t *start = tape_allocate(tape, 2 * (size_t)out, sizeof *start), *end = start + out;
-        struct node *count = node_new_real(tape, DT_NONE, sizes->dims - k, shape);
-        if (tape_failed(tape)) break;
+        count[k] = node_new_real(tape, DT_NONE, sizes->dims - k, shape);
+        if (tape_failed(tape)) return x;
         for (int64_t o = 0; o < out; o++) {
             start[o] = o * in / out;
             end[o] = ((o + 1) * in + out - 1) / out;
-            count->value[o] = (double)(end[o] - start[o]);
+            count[k]->value[o] = (double)(end[o] - start[o]);
         }
-        x = node_taps(tape, x, k + 2, taps_windows(tape, (size_t)in, (size_t)out, start, end));
-        x = node_divide(tape, x, count);
+        axes[k] = (struct window_axis){ in, out, start, end };
     }
+    x = node_window_sums(tape, x, sizes->dims, axes);
+    for (int k = 0; k < sizes->dims; k++) x = node_divide(tape, x, count[k]);
     return x;
+}
+
+/* How many taps an output has along the last dimensions, and an input along the first ones. */
+static double taps_of_output(const struct resample *r)
+{
+    double stretch = fmax(1, (double)r->in / (double)r->out);
+    switch (r->kind) {
+    case RESAMPLE_LINEAR: return 2;
+    case RESAMPLE_CUBIC: return 4;
+    case RESAMPLE_LINEAR_ANTIALIAS: return 2 * stretch + 1;
+    default: return 4 * stretch + 1;
+    }
+}
+
+static double taps_of_input(const struct sizes *sizes, const struct node *x, int end)
+{
+    double count = 1;
+    for (int k = 0; k < end; k++) count *= fmax(1, (double)sizes->out[k] / (double)x->shape[k + 2]);
+    return count;
 }
 
 static struct node *resampled(struct call *call, struct node *x, const struct sizes *sizes,
                               enum resample_kind kind, bool align_corners)
 {
+    double summed = 1;
     for (int k = sizes->dims - 1; k >= 0; k--) {
         struct resample resample = { kind, x->shape[k + 2], sizes->out[k], sizes->scale[k],
                                      align_corners };
         /* PyTorch copies where the extent stays, also under a factor near 1. */
         if (kind == RESAMPLE_LINEAR && resample.in == resample.out) continue;
-        x = node_taps(call->tape, x, k + 2, resample_taps(call->tape, &resample));
+        struct taps *taps = resample_taps(call->tape, &resample);
+        if (!taps) break;
+        taps->summed = summed;
+        taps->summed_by_adjoint = taps_of_input(sizes, x, k);
+        x = node_taps(call->tape, x, k + 2, taps);
+        summed *= taps_of_output(&resample);
     }
     return x;
 }

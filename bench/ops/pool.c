@@ -17,7 +17,7 @@
 #include "bench/primitives/integral.h"
 #include "bench/primitives/overwrite.h"
 #include "bench/primitives/selection.h"
-#include "bench/primitives/taps.h"
+#include "bench/primitives/window_sums.h"
 
 enum { SPATIAL = 3 };
 
@@ -164,56 +164,83 @@ static bool windows_of(struct tape *tape, const struct pooling *pooling, int k, 
     return true;
 }
 
-/* Sums over the windows and, in *sizes, how many elements each has (with padding
- * if asked). */
-static struct node *window_sums(struct tape *tape, struct node *x, const struct pooling *pooling,
-                                bool adaptive, bool count_padding, struct node **sizes)
+/* The windows of the last dimensions, and how many elements each has (with padding if asked). */
+struct windows {
+    struct window_axis axes[SPATIAL];
+    struct node *sizes[SPATIAL];
+};
+
+static bool open_windows(struct windows *windows, struct tape *tape, const struct pooling *pooling,
+                         bool adaptive, bool count_padding)
 {
-    int64_t *start, *end, *padded, plane[SPATIAL];
-    memcpy(plane, pooling->out + SPATIAL - pooling->dims, (size_t)pooling->dims * sizeof *plane);
-    *sizes = node_constant(tape, DT_NONE, 1, pooling->dims, plane);
-    for (int k = SPATIAL - 1; k >= SPATIAL - pooling->dims; k--) {
-        if (tape_failed(tape) || !windows_of(tape, pooling, k, adaptive, &start, &end, &padded))
-            return x;
-        int dim = pooling->rank - SPATIAL + k, own = k - (SPATIAL - pooling->dims);
-        x = node_taps(
-            tape, x, dim,
-            taps_windows(tape, (size_t)pooling->in[k], (size_t)pooling->out[k], start, end));
-        size_t inner = 1;
-        for (int d = own + 1; d < pooling->dims; d++) inner *= (size_t)plane[d];
-        for (size_t i = 0; !tape_failed(tape) && i < (*sizes)->n; i++) {
-            size_t o = i / inner % (size_t)pooling->out[k];
-            (*sizes)->value[i] *= (double)(count_padding ? padded[o] : end[o] - start[o]);
+    for (int k = 0; k < pooling->dims; k++) {
+        int at = SPATIAL - pooling->dims + k;
+        int64_t *start, *end, *padded, shape[SPATIAL] = { pooling->out[at], 1, 1 };
+        struct node *size = node_new_real(tape, DT_NONE, pooling->dims - k, shape);
+        if (tape_failed(tape) || !windows_of(tape, pooling, at, adaptive, &start, &end, &padded))
+            return false;
+        for (int64_t o = 0; o < pooling->out[at]; o++)
+            size->value[o] = (double)(count_padding ? padded[o] : end[o] - start[o]);
+        windows->axes[k] = (struct window_axis){ pooling->in[at], pooling->out[at], start, end };
+        windows->sizes[k] = size;
+    }
+    return true;
+}
+
+/* How many elements each window has. */
+static struct node *window_sizes(struct tape *tape, const struct windows *windows,
+                                 const struct pooling *pooling)
+{
+    struct node *sizes =
+        node_new_real(tape, DT_NONE, pooling->dims, pooling->out + SPATIAL - pooling->dims);
+    for (size_t i = 0; i < sizes->n && !tape_failed(tape); i++) {
+        size_t rest = i;
+        sizes->value[i] = 1;
+        for (int k = pooling->dims - 1; k >= 0; k--) {
+            sizes->value[i] *= windows->sizes[k]->value[rest % windows->sizes[k]->n];
+            rest /= windows->sizes[k]->n;
         }
     }
-    return x;
+    return sizes;
 }
 
 /* detail: spatial dimensions. */
 static void avg_pool(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *sizes = NULL;
+    struct node *x = call_tensor(call, "input");
     struct pooling pooling;
+    struct windows windows;
 
     if (!open_pooling(&pooling, call, x, (int)call->op->detail) ||
-        !read_windows(&pooling, call, false))
+        !read_windows(&pooling, call, false) ||
+        !open_windows(&windows, tape, &pooling, false, call_bool(call, "count_include_pad")))
         return;
-    struct node *sum =
-        window_sums(tape, x, &pooling, false, call_bool(call, "count_include_pad"), &sizes);
+    struct node *sum = node_window_sums(tape, x, pooling.dims, windows.axes),
+                *sizes = window_sizes(tape, &windows, &pooling);
     if (pooling.dims > 1 && !call_is_none(call, "divisor_override"))
         sizes = node_scalar(tape, (double)call_int(call, "divisor_override"));
     call_return_typed(call, node_divide(tape, sum, sizes), x->dtype);
 }
 
+/* PyTorch's kernels divide by one extent of a window after the other. */
+static struct node *adaptive_mean(struct tape *tape, struct node *x, const struct pooling *pooling)
+{
+    struct windows windows;
+    if (!open_windows(&windows, tape, pooling, true, false)) return tape_failure(tape);
+    struct node *mean = node_window_sums(tape, x, pooling->dims, windows.axes);
+    if (!tape_is_model(tape) || tape->stage > 0)
+        return node_divide(tape, mean, window_sizes(tape, &windows, pooling));
+    for (int k = 0; k < pooling->dims; k++) mean = node_divide(tape, mean, windows.sizes[k]);
+    return mean;
+}
+
 static void adaptive_avg_pool(struct call *call)
 {
-    struct node *x = call_tensor(call, "input"), *sizes = NULL;
+    struct node *x = call_tensor(call, "input");
     struct pooling pooling;
-    if (!open_pooling(&pooling, call, x, (int)call->op->detail) || !read_adaptive(&pooling, call))
-        return;
-    struct node *sum = window_sums(call->tape, x, &pooling, true, false, &sizes);
-    call_return_typed(call, node_divide(call->tape, sum, sizes), x->dtype);
+    if (open_pooling(&pooling, call, x, (int)call->op->detail) && read_adaptive(&pooling, call))
+        call_return_typed(call, adaptive_mean(call->tape, x, &pooling), x->dtype);
 }
 
 /* (sum of x^p over windows)^(1/p) as PyTorch writes it: the average, of integers in their dtype, times the kernel's
@@ -221,16 +248,19 @@ static void adaptive_avg_pool(struct call *call)
 static void lp_pool(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *sizes = NULL;
+    struct node *x = call_tensor(call, "input");
     struct pooling pooling;
+    struct windows windows;
     double power = call_real(call, "norm_type"), kernel = 1;
 
     if (!open_pooling(&pooling, call, x, (int)call->op->detail) ||
-        !read_windows(&pooling, call, false))
+        !read_windows(&pooling, call, false) ||
+        !open_windows(&windows, tape, &pooling, false, true))
         return;
     for (int k = 0; k < SPATIAL; k++) kernel *= (double)pooling.kernel[k];
     struct node *powers = node_apply2(tape, "pow", x, node_scalar(tape, power));
-    struct node *sum = window_sums(tape, powers, &pooling, false, true, &sizes),
+    struct node *sum = node_window_sums(tape, powers, pooling.dims, windows.axes),
+                *sizes = window_sizes(tape, &windows, &pooling),
                 *mean = node_divide(tape, sum, sizes);
     if (x->integer && call_value(call, "norm_type")->kind == VALUE_INT)
         mean = node_to_real(tape, node_integer_binary(tape, DT_I64, truncated_quotient,
@@ -440,7 +470,6 @@ static void adaptive_avg_pool_backward(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *gradient = call_tensor(call, "grad_output"), *x = call_tensor(call, "input");
-    struct node *sizes = NULL;
     struct pooling pooling;
     if (!open_pooling(&pooling, call, x, (int)call->op->detail)) return;
     if (!call_require(call, gradient->rank == x->rank, "a gradient of %d dimensions for %d",
@@ -450,8 +479,7 @@ static void adaptive_avg_pool_backward(struct call *call)
         pooling.out[k] = gradient->shape[gradient->rank - SPATIAL + k];
     finish_shape(&pooling);
     x = node_tracked(tape, x);
-    struct node *sum = window_sums(tape, x, &pooling, true, false, &sizes);
-    call_return(call, call_gradient(call, node_divide(tape, sum, sizes), gradient, x));
+    call_return(call, call_gradient(call, adaptive_mean(tape, x, &pooling), gradient, x));
 }
 
 /* Each element of the gradient belongs to the element of x's plane that the forward's indices name. */

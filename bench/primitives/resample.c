@@ -44,15 +44,22 @@ static void ratio(arb_t out, const struct resample *r, slong precision)
     }
 }
 
-/* Position of output o among the inputs. Antialiasing counts it from the border of input 0
+/* Position of output o among the inputs, and `beside` more. Antialiasing counts it from the border of input 0
  * (half an input further), and ignores align_corners there, as PyTorch does. */
-static void position(arb_t out, const struct resample *r, int64_t o, slong precision)
+static void position(arb_t out, const struct resample *r, int64_t o, double beside, slong precision)
 {
     ratio(out, r, precision);
     bool halves = !r->align_corners || is_antialiased(r);
     arb_mul_si(out, out, halves ? 2 * (slong)o + 1 : 2 * (slong)o, precision);
     if (halves && !is_antialiased(r)) arb_sub_si(out, out, 1, precision);
     arb_mul_2exp_si(out, out, -1);
+    if (beside != 0) {
+        arb_t more;
+        arb_init(more);
+        arb_set_d(more, beside);
+        arb_add(out, out, more, precision);
+        arb_clear(more);
+    }
     if (r->kind == RESAMPLE_LINEAR) arb_nonnegative_part(out, out);
 }
 
@@ -96,15 +103,15 @@ static void kernel(arb_t y, const struct resample *r, const arb_t distance, slon
     arb_clear(t);
 }
 
-/* Weight of input `first + k` for output o before normalising. */
+/* Weight of input `first + k` for output o before normalising, as if o were `beside` its place. */
 static void raw_weight(arb_t y, const struct resample_context *c, int64_t o, size_t k,
-                       slong precision)
+                       double beside, slong precision)
 {
     const struct resample *r = &c->r;
     arb_t at, stretch;
     arb_init(at);
     arb_init(stretch);
-    position(at, r, o, precision);
+    position(at, r, o, beside, precision);
     arb_sub_si(at, at, (slong)(c->windows[o].first + (int64_t)k), precision);
     if (is_antialiased(r)) {
         arb_set_d(stretch, 0.5); /* centres of inputs */
@@ -117,20 +124,20 @@ static void raw_weight(arb_t y, const struct resample_context *c, int64_t o, siz
     arb_clear(stretch);
 }
 
-static void exact_weight(arb_t y, const void *context, size_t t, slong precision)
+static void weight_beside(arb_t y, const struct resample_context *c, size_t t, double beside,
+                          slong precision)
 {
-    const struct resample_context *c = context;
     int64_t o = (int64_t)c->owner[t];
     size_t k = t - c->starts[o];
 
     /* The hat's support ends between two inputs: the other weight is what is left of 1. */
-    raw_weight(y, c, o, k, precision);
+    raw_weight(y, c, o, k, beside, precision);
     if (!is_antialiased(&c->r)) return;
     arb_t total, term;
     arb_init(total);
     arb_init(term);
     for (size_t i = 0; i < c->windows[o].count; i++) {
-        raw_weight(term, c, o, i, precision);
+        raw_weight(term, c, o, i, beside, precision);
         arb_add(total, total, term, precision);
     }
     if (!arb_contains_zero(total)) arb_div(y, y, total, precision);
@@ -138,12 +145,17 @@ static void exact_weight(arb_t y, const void *context, size_t t, slong precision
     arb_clear(term);
 }
 
+static void exact_weight(arb_t y, const void *context, size_t t, slong precision)
+{
+    weight_beside(y, context, t, 0, precision);
+}
+
 /* In a model: a position that rounding may take to the other side of an input has the inputs of both sides, that beyond with
  * a weight of 0. */
 static void look_beyond(struct window *w, const struct tape *tape, double center)
 {
     double slack = 16 * tape->unit * (1 + fabs(center)), fraction = center - floor(center);
-    if (fraction < slack && w->first > 0) {
+    if (fraction < slack) {
         w->first--;
         w->count++;
     }
@@ -157,7 +169,7 @@ static struct window window_of(const struct tape *tape, const struct resample *r
     arb_t at, size;
     arb_init(at);
     arb_init(size);
-    position(at, r, o, 128);
+    position(at, r, o, 0, 128);
     double center = arf_get_d(arb_midref(at), ARF_RND_NEAR);
     if (is_antialiased(r)) {
         ratio(size, r, 128);
@@ -171,7 +183,7 @@ static struct window window_of(const struct tape *tape, const struct resample *r
         w.first = (int64_t)floor(center) - (r->kind == RESAMPLE_CUBIC);
         if (r->kind == RESAMPLE_LINEAR && w.first > r->in - 1) w.first = r->in - 1;
         w.count = r->kind == RESAMPLE_CUBIC ? 4 : 2;
-        if (r->kind == RESAMPLE_LINEAR && tape_is_model(tape)) look_beyond(&w, tape, center);
+        if (tape_is_model(tape)) look_beyond(&w, tape, center);
     }
     arb_clear(at);
     arb_clear(size);
@@ -179,6 +191,57 @@ static struct window window_of(const struct tape *tape, const struct resample *r
 }
 
 static size_t inside(int64_t i, int64_t n) { return (size_t)(i < 0 ? 0 : i >= n ? n - 1 : i); }
+
+/* The weight's change to one side, over how far that is. */
+static double slope_of(const struct resample_context *c, size_t t, double beside)
+{
+    arb_t there, here;
+    arb_init(there);
+    arb_init(here);
+    weight_beside(there, c, t, beside, 106);
+    weight_beside(here, c, t, 0, 106);
+    arb_sub(there, there, here, 106);
+    double slope = arf_get_d(arb_midref(there), ARF_RND_NEAR) / beside;
+    arb_clear(there);
+    arb_clear(here);
+    return slope;
+}
+
+/* Roundings of a weight by itself. Of the hat, 1 - d with d that is exact: one, of the result. Of Keys' polynomials see bench/ops/grid.c: 32 units
+ * from a distance of 1 on, where they are not above 0, and 6 within; as many of those that are normalised, of a sum of about the stretch. */
+static double rounding_of(const struct resample *r, double weight)
+{
+    double stretch = fmax(1, (double)r->in / (double)r->out);
+    if (r->kind == RESAMPLE_LINEAR) return fabs(weight);
+    if (r->kind == RESAMPLE_CUBIC) return weight < 0x1p-20 ? 32 : 6;
+    return 32 / stretch;
+}
+
+/* A place is made of a ratio, times o, less a half: three roundings, each below one of the number behind the last tap. */
+static struct tap_places *places_of(struct tape *tape, const struct resample_context *c,
+                                    const struct taps *taps)
+{
+    static const double aside = 0x1p-20;
+    size_t total = taps->first[taps->outputs];
+    struct tap_places *places = tape_allocate(tape, 1, sizeof *places);
+    double *error = tape_allocate(tape, taps->outputs, sizeof *error);
+    double *below = tape_allocate(tape, total, sizeof *below);
+    double *above = tape_allocate(tape, total, sizeof *above);
+    double *rounding = tape_allocate(tape, total, sizeof *rounding);
+    if (tape_failed(tape)) return NULL;
+    for (size_t o = 0; o < taps->outputs; o++) {
+        error[o] = 0;
+        for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
+            error[o] = 4 * (2 + (double)taps->index[t]);
+            below[t] = slope_of(c, t, -aside);
+            above[t] = slope_of(c, t, aside);
+            rounding[t] = rounding_of(&c->r, taps->weight[t]);
+        }
+    }
+    *places = (struct tap_places){ error, { below, above }, rounding, 0.2, 0.2 };
+    if (c->r.kind == RESAMPLE_LINEAR) places->typical_rounding = 0.6;
+    return places;
+}
 
 struct taps *resample_taps(struct tape *tape, const struct resample *resample)
 {
@@ -217,6 +280,9 @@ struct taps *resample_taps(struct tape *tape, const struct resample *resample)
                            .weight = weight,
                            .weight_error = 0x1p-52,
                            .exact = exact_weight,
-                           .context = c };
-    return taps;
+                           .context = c,
+                           .summed = 1,
+                           .summed_by_adjoint = 1 };
+    if (tape_is_model(tape)) taps->places = places_of(tape, c, taps);
+    return tape_failed(tape) ? NULL : taps;
 }

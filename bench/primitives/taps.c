@@ -13,6 +13,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/primitives/taps_model.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 
@@ -32,7 +33,12 @@ struct taps *taps_windows(struct tape *tape, size_t inputs, size_t outputs, cons
         for (int64_t i = start[o]; i < end[o]; i++) index[t++] = (size_t)i;
     }
     first[outputs] = t;
-    *taps = (struct taps){ .inputs = inputs, .outputs = outputs, .first = first, .index = index };
+    *taps = (struct taps){ .inputs = inputs,
+                           .outputs = outputs,
+                           .first = first,
+                           .index = index,
+                           .summed = 1,
+                           .summed_by_adjoint = 1 };
     return taps;
 }
 
@@ -64,6 +70,8 @@ static struct taps *transpose(struct tape *tape, struct taps *taps)
     out->index = index;
     out->weight = weight;
     out->origin = origin;
+    out->summed = taps->summed_by_adjoint;
+    out->summed_by_adjoint = taps->summed;
     out->transposed = taps;
     return taps->transposed = out;
 }
@@ -123,19 +131,10 @@ static double second_order(size_t n)
 /* What the bound of a sum is made of; see the head of the file. */
 struct bounding {
     bool inexact;  /* x is */
-    double unsure; /* of a weight: its own error; in a model, also that of the source
-                      coordinate */
+    double unsure; /* of a weight: its own error */
     double growth, underflow;
     bool several;
 };
-
-/* At worst: kernels that do all axes at once add the n^axes terms of a window in a row, of which each axis has its
- * share here. */
-static double window_growth(const struct node *x, size_t n)
-{
-    double axes = x->rank > 4 ? 3 : x->rank > 2 ? 2 : 1;
-    return n > 1 ? (pow((double)n, axes) - 1) / axes : 0;
-}
 
 static struct bounding bounding_of(const struct tape *tape, const struct node *x,
                                    const struct taps *taps, size_t o)
@@ -148,16 +147,6 @@ static struct bounding bounding_of(const struct tape *tape, const struct node *x
     if (taps->weight) {
         b.growth += UNIT_ROUNDOFF;
         b.underflow = (double)n * tape->tiny;
-        /* A kernel forms a weight from a source coordinate that it rounds. */
-        if (tape_is_model(tape) && n)
-            b.unsure += tape->unit * (2 + (double)taps->index[taps->first[o + 1] - 1]) *
-                        (tape_is_typical(tape) ? 0.75 : 4);
-    }
-    if (tape_is_model(tape)) {
-        double products = !taps->weight ? 0 : tape_is_typical(tape) ? 0.6 : 1;
-        b.growth +=
-            ((tape_is_typical(tape) ? tape_sum_growth(tape, n) : window_growth(x, n)) + products) *
-            tape->unit;
     }
     return b;
 }
@@ -249,6 +238,10 @@ static void evaluate(struct tape *tape, struct node *node, const struct node *x,
     struct bounding *bounds = tape_allocate(tape, certify ? taps->outputs : 0, sizeof *bounds);
 
     if (tape_failed(tape)) return;
+    if (tape_is_model(tape)) {
+        taps_model(tape, node, x, taps, inner);
+        return;
+    }
     for (size_t o = 0; certify && o < taps->outputs; o++) bounds[o] = bounding_of(tape, x, taps, o);
     for (size_t a = 0; a < outer; a++)
         for (size_t o = 0; o < taps->outputs; o++) {

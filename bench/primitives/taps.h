@@ -1,4 +1,4 @@
-/* Sparse linear maps along one dimension: window sums, averages and interpolation.
+/* Sparse linear maps along one dimension: window sums and interpolation.
  *
  *     y[.., o, ..] = sum over taps t of output o:  weight[t] * x[.., index[t], ..]
  *
@@ -8,21 +8,8 @@
 #ifndef PROBE_BENCH_PRIMITIVES_TAPS_H
 #define PROBE_BENCH_PRIMITIVES_TAPS_H
 
-#include <arb.h>
-
+#include "bench/primitives/tap_lists.h"
 #include "bench/tape/tape.h"
-
-struct taps {
-    size_t inputs, outputs;
-    const size_t *first, *index;
-    const double *weight; /* NULL: all 1 */
-    double weight_error;  /* |weight[t] - exact| <= weight_error for all t */
-    /* The exact weight of tap t as a ball; NULL: the doubles are exact. */
-    void (*exact)(arb_t weight, const void *context, size_t t, slong precision);
-    const void *context;
-    const size_t *origin;    /* of an adjoint: its tap t is tap origin[t] of the original */
-    struct taps *transposed; /* the adjoint, made on first use */
-};
 
 /* Taps with weight 1 of the windows [start[o], end[o]). NULL after a failure. */
 struct taps *taps_windows(struct tape *tape, size_t inputs, size_t outputs, const int64_t *start,

@@ -325,6 +325,8 @@ static const struct {
       1e-3 },
     { "Functional.interpolate(f32(1,1,4)[1 100 1 1], None, 0.6, \"linear\", False)", -1, 0x2, 1e-5,
       1e-4 },
+    /* Both weights of an input between two places are 0, and in a gradient that is 0 may be others. */
+    { "Functional.interpolate(f32(1,1,5,5), [3, 3], None, \"bilinear\", True)", 0, 0x40, 1e-14, 1 },
     /* What is broadcast has a gradient of products that are summed, not of a sum that is multiplied. */
     /* A constant is rounded once. */
     { "Torch.rad2deg(f32(2)[1 1])", 0, 0, 0, 1.5e-5 },
@@ -469,6 +471,11 @@ static const struct {
     /* Exponentials whose errors are independent, and, in the gradient, what all terms share of their sum's. */
     { "Functional.softmax(f32(1,64)[-3..3], 1)", -1, 0.0035, 0.0038 },
     { "Functional.softmax(f32(1,8)[3 1 -2 0.5 2.5 -1 0.1 2], 1)", 0, 0.55, 0.58 },
+    /* Weights of one place are off by errors that cancel where the inputs are equal. */
+    { "Functional.interpolate(f32(1,1,5)[10 10 10 10 10], None, 0.4, \"linear\", False)", -1, 5,
+      9 },
+    /* 1,024 numbers in a row, whose roundings repeat. */
+    { "Functional.avg_pool2d(f32(1,1,32,32)[0.7..0.7], 32)", -1, 7, 100 },
     /* Deviations from a rounded mean are all alike: five times e^2 over 4, not its root. */
     { "Torch.cov(f32(1,5)[0.7 0.7 0.7 0.7 0.7])", -1, 3.5e-8, 1e-7 },
 };

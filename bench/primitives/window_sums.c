@@ -11,7 +11,7 @@
 #include "bench/primitives/taps.h"
 
 /* Elements of all windows together that a model copies. */
-enum { MOST_COPIED = 1 << 22 };
+enum { MOST_COPIED = 1 << 20 };
 
 static size_t elements_along(const struct window_axis *axis)
 {

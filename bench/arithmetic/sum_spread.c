@@ -402,10 +402,13 @@ OF_ANY_WIDTH void multiply_terms(double *restrict term, double *restrict squares
     for (size_t k = 0; k < n; k++, x += step_x, y += step_y, term += WIDTH) {
         const double one = *x;
         if (one_x) of_one += one * one;
-        LANES_LOOP for (size_t w = 0; w < WIDTH; w++) term[w] = (one_x ? one : x[w]) * y[w];
-        LANES_LOOP for (size_t w = 0; w < WIDTH; w++) of_y[w] += y[w] * y[w];
+        LANES_LOOP
+        for (size_t w = 0; w < WIDTH; w++) term[w] = (one_x ? one : x[w]) * y[w];
+        LANES_LOOP
+        for (size_t w = 0; w < WIDTH; w++) of_y[w] += y[w] * y[w];
         if (one_x) continue;
-        LANES_LOOP for (size_t w = 0; w < WIDTH; w++) of_x[w] += x[w] * x[w];
+        LANES_LOOP
+        for (size_t w = 0; w < WIDTH; w++) of_x[w] += x[w] * x[w];
     }
     for (size_t w = 0; w < WIDTH; w++) squares_x[w] = one_x ? of_one : of_x[w];
     memcpy(squares_y, of_y, sizeof of_y);

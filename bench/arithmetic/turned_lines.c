@@ -8,29 +8,38 @@
 
 enum { SIDE = 8 };
 typedef double eight __attribute__((vector_size(SIDE * sizeof(double))));
-typedef long long places __attribute__((vector_size(SIDE * sizeof(long long))));
+
+/* The lower (0) or upper (1) of every two elements, pairs or fours of two lines side by side. */
+static inline __attribute__((always_inline)) void ones_of(eight *out, const eight *a,
+                                                          const eight *b, size_t upper)
+{
+    *out = upper ? __builtin_shufflevector(*a, *b, 1, 9, 3, 11, 5, 13, 7, 15)
+                 : __builtin_shufflevector(*a, *b, 0, 8, 2, 10, 4, 12, 6, 14);
+}
+
+static inline __attribute__((always_inline)) void twos_of(eight *out, const eight *a,
+                                                          const eight *b, size_t upper)
+{
+    *out = upper ? __builtin_shufflevector(*a, *b, 2, 3, 10, 11, 6, 7, 14, 15)
+                 : __builtin_shufflevector(*a, *b, 0, 1, 8, 9, 4, 5, 12, 13);
+}
+
+static inline __attribute__((always_inline)) void fours_of(eight *out, const eight *a,
+                                                           const eight *b, size_t upper)
+{
+    *out = upper ? __builtin_shufflevector(*a, *b, 4, 5, 6, 7, 12, 13, 14, 15)
+                 : __builtin_shufflevector(*a, *b, 0, 1, 2, 3, 8, 9, 10, 11);
+}
 
 /* Terms k .. k + 7 of eight lines. */
 static inline __attribute__((always_inline)) void turn_square(double *restrict out,
                                                               const double *const *x, size_t k)
 {
-    static const places ones[2] = { { 0, 8, 2, 10, 4, 12, 6, 14 }, { 1, 9, 3, 11, 5, 13, 7, 15 } },
-                        twos[2] = { { 0, 1, 8, 9, 4, 5, 12, 13 }, { 2, 3, 10, 11, 6, 7, 14, 15 } },
-                        fours[2] = { { 0, 1, 2, 3, 8, 9, 10, 11 }, { 4, 5, 6, 7, 12, 13, 14, 15 } };
     eight a[SIDE], b[SIDE];
     for (size_t i = 0; i < SIDE; i++) memcpy(&a[i], x[i] + k, sizeof a[i]);
-    for (size_t i = 0; i < SIDE; i++) {
-        size_t first = i & ~(size_t)1;
-        b[i] = __builtin_shuffle(a[first], a[first + 1], ones[i & 1]);
-    }
-    for (size_t i = 0; i < SIDE; i++) {
-        size_t first = i & ~(size_t)2;
-        a[i] = __builtin_shuffle(b[first], b[first + 2], twos[i >> 1 & 1]);
-    }
-    for (size_t i = 0; i < SIDE; i++) {
-        size_t first = i & ~(size_t)4;
-        b[i] = __builtin_shuffle(a[first], a[first + 4], fours[i >> 2 & 1]);
-    }
+    for (size_t i = 0; i < SIDE; i++) ones_of(&b[i], &a[i & ~(size_t)1], &a[i | 1], i & 1);
+    for (size_t i = 0; i < SIDE; i++) twos_of(&a[i], &b[i & ~(size_t)2], &b[i | 2], i >> 1 & 1);
+    for (size_t i = 0; i < SIDE; i++) fours_of(&b[i], &a[i & ~(size_t)4], &a[i | 4], i >> 2 & 1);
     for (size_t i = 0; i < SIDE; i++) memcpy(out + i * TURNED_LINES, &b[i], sizeof b[i]);
 }
 

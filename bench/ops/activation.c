@@ -674,7 +674,7 @@ const struct op ops_activation[] = {
     { "hardswish", ATEN, "(Tensor input)", hardswish, OP_ONE_NODE, 0, NULL },
     { "leaky_relu", ATEN, "(Tensor input, Scalar negative_slope=0.01)", leaky_relu, OP_ONE_NODE, 0, NULL },
     { "softshrink", ATEN, "(Tensor input, Scalar lambd=0.5)", softshrink, OP_ONE_NODE, 0, NULL },
-    { "elu", ATEN, "(Tensor input, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)", scaled_elu, OP_ONE_NODE, 0, NULL },
+    { "elu", FUNCTIONAL | ATEN, "(Tensor input, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)", scaled_elu, OP_ONE_NODE, 0, NULL },
     { "softplus", ATEN, "(Tensor input, Scalar beta=1, Scalar threshold=20)", softplus, OP_ONE_NODE, 0, NULL },
     { "gelu", ATEN, "(Tensor input, *, str approximate='none')", gelu, OP_ONE_NODE, 0, NULL },
     { "glu", ATEN, "(Tensor input, int dim=-1)", glu, OP_ONE_NODE, 0, NULL },

@@ -333,7 +333,7 @@ static void logspace(struct call *call)
 }
 
 /* Columns 1, x, x^2, ...; torch.vander has them falling by default, linalg.vander (detail
- * 1) rising and over batches. */
+ * 1) rising and over batches, of a number as of a vector of one. */
 static void vander(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -341,6 +341,7 @@ static void vander(struct call *call)
     bool rising = call->op->detail || call_bool(call, "increasing");
     int64_t shape[TENSOR_MAX_RANK + 1], columns;
 
+    if (call->op->detail && !x->rank) x = node_reshape(tape, x, 1, (int64_t[]){ 1 });
     if (!call_require(call,
                       x->rank && x->rank < TENSOR_MAX_RANK && (call->op->detail || x->rank == 1),
                       "a vector is needed, not %d dimensions", x->rank))

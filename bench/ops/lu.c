@@ -119,8 +119,23 @@ static struct node *return_lu(struct call *call, struct node *x, size_t output)
     return lu;
 }
 
-/* aten's _linalg_det, _linalg_slogdet and _linalg_solve_ex also return the factors that they use. LAPACK
- * wants columns, so of a real matrix whose rows lie in memory one after the other they are those of A^T. */
+/* Is the first row of the factors of x (or of its transpose) in the device's flat output `output` what it is made of? That row is the one that
+ * the first pivot names, which no kernel rounds. */
+static bool has_first_row(struct call *call, struct node *x, size_t output, bool transposed)
+{
+    const int64_t *pivots = device_exchanges(call, output, x);
+    const struct node *lu = call_device_numbers(call, output - 1, x->n);
+    int64_t n = x->shape[x->rank - 1];
+    const double *value = node_values(call->tape, x);
+    if (!pivots || !lu || lu->integer || n < 1 || tape_failed(call->tape)) return false;
+    for (int64_t k = 0, p = pivots[0] - 1; k < n; k++)
+        if (p < 0 || p >= n || lu->value[k] != value[transposed ? k * n + p : p * n + k])
+            return false;
+    return true;
+}
+
+/* aten's _linalg_det, _linalg_slogdet and _linalg_solve_ex also return the factors that they use. LAPACK wants columns, so of a real matrix whose
+ * rows lie in memory one after the other they are those of A^T. A dump may not have kept how it lay; the device's factors tell. */
 struct node *call_return_factors_used(struct call *call, const char *name, size_t output)
 {
     struct node *x = call_tensor(call, name);
@@ -128,6 +143,9 @@ struct node *call_return_factors_used(struct call *call, const char *name, size_
     bool by_rows = value->kind == VALUE_TENSOR && value->tensor.tensor && !x->imaginary &&
                    tensor_is_dense(value->tensor.tensor);
     if (!call_require(call, x->rank >= 2, "a matrix is needed")) return x;
+    if (!x->imaginary && x->n && x->shape[x->rank - 1] == x->shape[x->rank - 2] &&
+        !has_first_row(call, x, output, by_rows) && has_first_row(call, x, output, !by_rows))
+        by_rows = !by_rows;
     return return_lu(call, by_rows ? node_transpose(call->tape, x, x->rank - 2, x->rank - 1) : x,
                      output);
 }

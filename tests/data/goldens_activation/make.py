@@ -103,4 +103,7 @@ for name in ("softmax", "log_softmax"):
 y = torch.softmax(g.normal(2, 4), 1)
 g.add("Torch._softmax_backward_data", g.normal(2, 4), y, 1, torch.float64, grad=False)
 g.add("Torch._log_softmax_backward_data", g.normal(2, 4), y.log(), 1, torch.float64, grad=False)
+# In place it is aten's own, with its scales.
+g.add("Functional.elu_", g.normal(7), 1.5, 1.25, 0.75)
+g.add("Functional.elu_", g.normal(7), 0.5)
 g.save()

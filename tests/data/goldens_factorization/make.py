@@ -120,4 +120,13 @@ g.add("Torch.linalg.pinv", g.normal(3, 3), hermitian=True)  # not symmetric
 for shape in ((3, 5), (5, 3), (2, 4, 3)):  # gradients of full bases: cotangents of what completes them do not count
     g.add("Torch.linalg.svd", g.normal(*shape))
     g.add("Torch.svd", g.normal(*shape), some=False)
+# Of a number as of a vector of one, and of no elements whatever their shape.
+g.add("Torch.linalg.vander", g.normal(), N=3)
+g.add("Torch.linalg.vander", g.normal(dtype=torch.complex64), N=2)
+g.add("Torch.cholesky", g.normal(1, 0, 5))
+g.add("Torch.cholesky", g.normal(5, 0), True)
+# The factors are those of the matrix that lies in memory by columns, here of A itself. The file does not say how it lay.
+for name in ("_linalg_det", "_linalg_slogdet"):
+    g.add("Aten." + name, g.normal(2, 4, 4).mT)
+g.add("Aten._linalg_solve_ex", g.normal(4, 4).mT, g.normal(4, 2))
 g.save()

@@ -125,6 +125,7 @@ static const struct cost_class classes[] = {
     { "scatter",      NULL,                                                                       6,     8,      0,  WORK_NONE,              0 },
     { "sort",         NULL,                                                                      30,    30,      0,  WORK_NONE,              0 },
     { "unique",       NULL,                                                                      80,    60,      0,  WORK_NONE,              0 },
+    { "candidates",   NULL,                                                                      80,    80,      0,  WORK_NONE,              0 },
     { "mindspore",    NULL,                                                                       5,    10,      0,  WORK_NONE,              0 },
     { "mindspore_arrays", NULL,                                                                   5,    10,      0,  WORK_NONE,              0 },
     { "pad",          NULL,                                                                       2,     4,      0,  WORK_NONE,              0 },

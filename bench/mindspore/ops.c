@@ -541,6 +541,18 @@ const struct translation ops_calls[] = {
     { "multinomial_with_replacement", OPS,
       "(Tensor x, int seed, int offset, int numsamples, bool replacement=False)",
       "Torch.multinomial(x, numsamples, True)" },
+    { "uniform_candidate_sampler", OPS,
+      "(Tensor true_classes, int num_true, int num_sampled, bool unique, int range_max, int seed=0, "
+      "bool remove_accidental_hits=False)",
+      "MindSpore.$(true_classes, num_true, num_sampled, unique, range_max, "
+      "remove_accidental_hits)" },
+    { "log_uniform_candidate_sampler", OPS,
+      "(Tensor true_classes, int num_true=1, int num_sampled=5, bool unique=True, int range_max=5, "
+      "int seed=0)",
+      "MindSpore.$(true_classes, num_true, num_sampled, unique, range_max)" },
+    { "iou", OPS, "(Tensor anchor_boxes, Tensor gt_boxes, str mode='iou')",
+      "MindSpore.$(anchor_boxes, gt_boxes, mode)" },
+    { "check_valid", OPS, "(Tensor bboxes, Tensor img_metas)", "MindSpore.$(bboxes, img_metas)" },
     { "shuffle", OPS, "(Tensor x, int? seed=None)", "MindSpore.$(x)" },
     { "randperm", OPS, "(int n, int seed=0, int offset=0, ScalarType? dtype=None)", "Torch.$(n)" },
     { "rrelu", OPS, "(Tensor input, float lower=0.125, float upper=0.333333333333333333)",

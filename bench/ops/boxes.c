@@ -1,5 +1,6 @@
 /* Boxes in torch_npu: how far they overlap, and coordinates coded against anchors; by their documentation (op-plugin,
- * docs/context) and its examples. */
+ * docs/context) and its examples. And in MindSpore, whose corners are pixels that belong to a box: by its public kernels for CPUs and GPUs
+ * (kernel/iou_cpu_kernel.cc, check_valid_cpu_kernel.cc, cuda_ops/iou_impl.cu, check_valid_impl.cu). */
 #include <math.h>
 #include <string.h>
 
@@ -85,6 +86,79 @@ static void iou(struct call *call)
     struct node *below = node_offset(tape, whole(tape, &a, &b, overlap, mode), 0.001);
     if (call->op->detail) overlap = node_offset(tape, overlap, 0.001);
     call_return_typed(call, node_divide(tape, overlap, below), boxes->dtype);
+}
+
+/* ---- of pixels -------------------------------------------------------------------------------------------------- */
+
+/* high - low + 1 */
+static struct node *pixels(struct tape *tape, struct node *low, struct node *high)
+{
+    return node_offset(tape, node_subtract(tape, high, low), 1);
+}
+
+/* overlap / (union + 1e-10), or over the area of the ground truth, of every ground truth (rows) with every anchor (columns). */
+static void iou_of_pixels(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *anchors = call_tensor(call, "anchor_boxes"),
+                *truth = call_tensor(call, "gt_boxes"), *both[2] = { NULL, NULL }, *overlap = NULL;
+    bool of_union = !strcmp(call_string(call, "mode"), "iou");
+    if (!are_boxes(call, anchors, "anchor_boxes") || !are_boxes(call, truth, "gt_boxes") ||
+        !call_require(call, of_union || !strcmp(call_string(call, "mode"), "iof"),
+                      "the mode is iou or iof") ||
+        !call_require(call, anchors->dtype != DT_F16 && truth->dtype != DT_F16,
+                      "which steps round to float16, devices do not say"))
+        return;
+    for (int d = 0; d < 2; d++) {
+        struct node *low[2], *high[2];
+        for (int k = 0; k < 2; k++) {
+            struct node *boxes = k ? truth : anchors;
+            low[k] = coordinate(tape, boxes, d, k);
+            high[k] = coordinate(tape, boxes, d + 2, k);
+            struct node *size = pixels(tape, low[k], high[k]);
+            both[k] = both[k] ? node_multiply(tape, both[k], size) : size;
+        }
+        struct node *shared = node_positive_part(
+            tape,
+            pixels(tape, box_larger(tape, low[0], low[1]), box_smaller(tape, high[0], high[1])));
+        overlap = overlap ? node_multiply(tape, overlap, shared) : shared;
+    }
+    struct node *below = both[1];
+    if (of_union) below = node_subtract(tape, node_add(tape, both[0], both[1]), overlap);
+    call_return_typed(call, node_divide(tape, overlap, node_offset(tape, below, 1e-10)),
+                      anchors->dtype);
+}
+
+/* Does a box lie in the image of metas (height, width, ratio): from 0 to height ratio - 1 and width ratio - 1? How the product is rounded differs,
+ * and Ascend's kernel is not published: of a box that ends between that and the edge itself the device decides. */
+static void check_valid(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *boxes = call_tensor(call, "bboxes"), *metas = call_tensor(call, "img_metas");
+    if (!are_boxes(call, boxes, "bboxes") ||
+        !call_require(call, !metas->integer && !metas->imaginary && metas->n == 3,
+                      "img_metas are the height and width of the image and a ratio"))
+        return;
+    struct node *valid = node_new_integer(tape, DT_BOOL, 1, boxes->shape),
+                *device = call_device_numbers(call, 0, (size_t)boxes->shape[0]);
+    const double *box = node_values(tape, boxes), *meta = node_values(tape, metas);
+    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < valid->n; i++) {
+        bool inside = true, outside = false;
+        for (int d = 0; d < 2; d++) {
+            double low = box[4 * i + (size_t)d], high = box[4 * i + 2 + (size_t)d],
+                   edge = meta[1 - d] * meta[2];
+            bool exact = number_as_compared(edge, boxes->dtype) == edge &&
+                         number_as_compared(edge - 1, boxes->dtype) == edge - 1;
+            double slack = exact ? 0 : dtype_ulp(boxes->dtype, edge);
+            inside &= low >= 0 && high <= edge - 1 - slack;
+            outside |= !(low >= 0) || !(high <= edge + slack);
+            valid->integer[i] = (d == 0 || valid->integer[i]) && low >= 0 && high <= edge - 1;
+        }
+        if (device && device->integer && !inside && !outside)
+            valid->integer[i] = device->integer[i];
+    }
+    call_return(call, valid);
 }
 
 /* ---- coded against anchors ------------------------------------------------------------------------------------ */
@@ -175,6 +249,8 @@ static void bounding_box_decode(struct call *call)
 const struct op ops_boxes[] = {
     { "npu_iou", NPU, "(Tensor bboxes, Tensor gtboxes, int mode=0)", iou, OP_NO_GRADIENT, 1, NULL },
     { "npu_ptiou", NPU, "(Tensor bboxes, Tensor gtboxes, int mode=0)", iou, OP_NO_GRADIENT, 0, NULL },
+    { "iou", MINDSPORE, "(Tensor anchor_boxes, Tensor gt_boxes, str mode)", iou_of_pixels, OP_NO_GRADIENT, 0, NULL },
+    { "check_valid", MINDSPORE, "(Tensor bboxes, Tensor img_metas)", check_valid, OP_NO_GRADIENT, 0, NULL },
     { "npu_bounding_box_encode", NPU, "(Tensor anchor_box, Tensor ground_truth_box, " CODED ")", bounding_box_encode, OP_NO_GRADIENT, 0, NULL },
     { "npu_bounding_box_decode", NPU, "(Tensor rois, Tensor deltas, " CODED ", int[] max_shape, float wh_ratio_clip)", bounding_box_decode, OP_NO_GRADIENT, 0, NULL },
 };

@@ -12,6 +12,7 @@
 
 #include "bench/call/call.h"
 #include "bench/ops/properties.h"
+#include "bench/ops/sampling.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"
@@ -90,17 +91,6 @@ static double binomial_cdf(double k, double count, double p)
 }
 
 /* ---- the test ---------------------------------------------------------------------------------------- */
-
-struct draws {
-    const char *name;
-    size_t n;                     /* draws: elements of the result */
-    const double *first, *second; /* parameters by element; multinomial: weights */
-    size_t period;                /* 0, or after how many elements the parameters repeat */
-    double (*cdf)(double k, double first, double second);
-    bool continuous;         /* else whole numbers */
-    size_t classes, samples; /* multinomial; randperm: classes = samples = n */
-    bool replacement;
-};
 
 static double parameter(const double *of, const struct draws *draws, size_t i)
 {
@@ -203,7 +193,7 @@ static bool draws_hold(const struct bench_property *property, const struct tenso
     return holds;
 }
 
-static const struct bench_property *draws_property(struct call *call, struct draws d)
+const struct bench_property *draws_property(struct call *call, struct draws d)
 {
     struct draws *context = tape_allocate(call->tape, 1, sizeof *context);
     struct bench_property *property = tape_allocate(call->tape, 1, sizeof *property);
@@ -310,9 +300,9 @@ static void binomial(struct call *call)
                 .name = "a binomial distribution", .first = n, .second = p, .cdf = binomial_cdf });
 }
 
-/* Draws of classes, by inversion of what is left. */
-static struct node *draw_classes(struct call *call, const struct draws *draws, int rank,
-                                 const int64_t *shape, enum dtype dtype)
+/* By inversion of what is left. */
+struct node *draw_classes(struct call *call, const struct draws *draws, int rank,
+                          const int64_t *shape, enum dtype dtype)
 {
     struct tape *tape = call->tape;
     struct node *y = node_new_integer(tape, dtype, rank, shape);

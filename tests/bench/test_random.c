@@ -189,6 +189,24 @@ static void draw_categories(struct drawing *d) /* the largest of logits with Gum
         }
     }
 }
+static void draw_log_uniform(struct drawing *d) /* whole parts of numbers with uniform logarithms */
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = floor(pow(10, pow(next(d), d->off))) - 1;
+}
+static void draw_unique_log_uniform(
+    struct drawing *d) /* of ten times as many, those left out that are there */
+{
+    size_t classes = 10 * d->n;
+    bool *there = calloc(classes, 1);
+    for (size_t i = 0; i < d->n;) {
+        double v = floor(pow((double)classes + 1, pow(next(d), d->off))) - 1;
+        size_t k = (size_t)fmin(v, (double)classes - 1);
+        if (there[k]) continue;
+        there[k] = true;
+        d->out[i++] = (double)k;
+    }
+    free(there);
+}
 static void draw_dropout(struct drawing *d)
 {
     for (size_t i = 0; i < d->n; i++)
@@ -309,6 +327,10 @@ static const struct law {
     { "MindSpore.random_gamma([%d], f16()[3])", draw_sum_of_three, 1.3, FEW, MANY, -1 },
     { "MindSpore.random_poisson([%d], f32(2)[2 9], torch.int64)", draw_poisson_pairs, 1.1, FEW, MANY, -1 },
     { "MindSpore.random_categorical(f32(1,5)[0 0.7 -inf 1.4 -0.3], %d, None)", draw_categories, 0.2, FEW, MANY, 2 },
+    { "MindSpore.uniform_candidate_sampler(i64(1,1)[0], 1, %d, False, 9, False)", draw_integers, 1.3, FEW, MANY, 9 },
+    { "MindSpore.uniform_candidate_sampler(i32(2,1)[0 3], 1, %d, True, %d, False)", draw_permutation, 1.5, FEW, 1000, -1 },
+    { "MindSpore.log_uniform_candidate_sampler(i64(1,1)[0], 1, %d, False, 9)", draw_log_uniform, 1.3, FEW, MANY, 9 },
+    { "MindSpore.log_uniform_candidate_sampler(i64(1,1)[0], 1, %d, True, %d0)", draw_unique_log_uniform, 0.5, 100, 500, -1 },
     { "MindSpore.shuffle(f32(%d))", draw_shuffle, 1.5, FEW, 1000, 99 },
     { "Functional.dropout(f32(%d), 0.4)", draw_dropout, 1.3, FEW, MANY, 9 },
     { "Functional.alpha_dropout(f32(%d), 0.4, True)", draw_alpha_dropout, 1.3, FEW, MANY, 9 },

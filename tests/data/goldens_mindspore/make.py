@@ -979,4 +979,31 @@ def deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=No
 
 g.add("Functional.deformable_conv2d", g.normal(1, 2, 5, 5), g.normal(3, 2, 2, 2), torch.cat([g.normal(1, 8, 4, 4), g.uniform(1, 4, 4, 4)], 1), (2, 2), (1, 1, 1, 1),
       (0, 0, 0, 0), g.normal(3))
+
+
+@op("Functional.iou")
+def iou(anchor_boxes, gt_boxes, mode="iou"):
+    """By the pixels of boxes: (min of the ends - max of the starts + 1) in both directions."""
+    a, b = anchor_boxes[None], gt_boxes[:, None]
+    shared = (torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2]) + 1).clamp(min=0).prod(-1)
+    area = lambda x: (x[..., 2:] - x[..., :2] + 1).prod(-1)
+    return shared / ((area(b) if mode == "iof" else area(a) + area(b) - shared) + 1e-10)
+
+
+@op("Functional.check_valid")
+def check_valid(bboxes, img_metas):
+    height, width, ratio = img_metas.tolist()
+    return torch.tensor([x >= 0 and y >= 0 and u <= width * ratio - 1 and v <= height * ratio - 1 for x, y, u, v in bboxes.tolist()])
+
+
+def corner_boxes(n):
+    low = g.uniform(n, 2, low=-3, high=12)
+    return torch.cat([low, low + g.uniform(n, 2, low=0, high=9)], 1)
+
+
+g.add("Functional.iou", corner_boxes(5), corner_boxes(4), grad=False)
+g.add("Functional.iou", corner_boxes(3), corner_boxes(6), "iof", grad=False)
+g.add("Functional.iou", torch.tensor([[0.0, 0, 4, 4], [10, 10, 11, 11]]), torch.tensor([[5.0, 0, 9, 4], [4, 4, 6, 6]]), grad=False)
+g.add("Functional.check_valid", corner_boxes(12), torch.tensor([8.0, 9.0, 2.0]), grad=False)
+g.add("Functional.check_valid", torch.tensor([[0.0, 0, 17, 15], [0, 0, 17.5, 3], [1, 1, 2, 19]]), torch.tensor([8.0, 9.0, 2.0]), grad=False)
 g.save()

@@ -215,7 +215,8 @@ static struct gradients differentiate_packed(struct call *call, struct attention
         } else {
             parts[i] = no_gradients(tape, a, &part);
         }
-        if (i && a->sink) parts[i].of_sink = node_add(tape, parts[i - 1].of_sink, parts[i].of_sink);
+        if (i && a->sink && !tape_failed(tape))
+            parts[i].of_sink = node_add(tape, parts[i - 1].of_sink, parts[i].of_sink);
     }
     if (tape_failed(tape)) return all;
     for (int k = OF_QUERY; k <= OF_VALUE; k++) all.of[k] = joined_parts(tape, parts, count, k);

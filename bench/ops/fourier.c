@@ -151,16 +151,21 @@ static struct node *transformed(struct call *call, struct node *x, int dim, bool
                           (long long)n, (long long)r, LARGEST_PRIME))
             return x;
     }
-    double roundings = roundings_of(tape, n);
+    struct lines of = { n, roundings_of(tape, n), NULL, NULL };
+    struct line_slope *slope;
     struct node *lines = node_transpose(tape, x, dim, last);
     memcpy(shape, lines->shape, sizeof shape);
-    lines = node_model_line_slope(tape, lines, n, roundings);
+    lines = node_model_line_slope(tape, lines, &of, &slope);
     struct parts parts = { node_real_part(tape, lines),
                            x->imaginary ? node_imaginary_part(tape, lines) : NULL };
+    of.re = parts.re;
+    of.im = parts.im;
     parts = transform(tape, parts, (int64_t)(x->n / (size_t)n), n, forward);
     struct node *re = parts.re;
-    parts.re = node_model_line_error(tape, re, parts.im, n, roundings);
-    parts.im = node_model_line_error(tape, parts.im, re, n, roundings);
+    parts.re =
+        node_model_line_cotangent(tape, node_model_line_error(tape, re, parts.im, &of), slope, 0);
+    parts.im =
+        node_model_line_cotangent(tape, node_model_line_error(tape, parts.im, re, &of), slope, 1);
     parts.re = open_endless(tape, parts.re, lines, n);
     parts.im = open_endless(tape, parts.im, lines, n);
     struct node *y = node_complex(tape, node_reshape(tape, parts.re, x->rank, shape),

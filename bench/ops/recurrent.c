@@ -91,9 +91,7 @@ static void recurrent(struct call *call)
     struct node *x = call_tensor(call, "input");
     bool batch_first = call_bool(call, "batch_first");
     struct layers layers;
-    if (!call_require(call, x->rank == 3 && !x->integer,
-                      "a sequence of three dimensions is needed, of floats"))
-        return;
+    if (!call_require(call, x->rank == 3, "a sequence of three dimensions is needed")) return;
     if (batch_first) x = node_transpose(tape, x, 0, 1);
     struct sequence sequence = { .steps = x->shape[0], .batch = x->shape[1] };
     if (!layers_read(&layers, call)) return;
@@ -119,10 +117,8 @@ static void recurrent_packed(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "data"), *sizes = call_tensor(call, "batch_sizes");
     struct layers layers;
-    if (!call_require(call,
-                      x->rank == 2 && !x->integer && sizes->integer && sizes->rank == 1 &&
-                          sizes->n >= 1,
-                      "packed sequences are floats of two dimensions with sizes for each step"))
+    if (!call_require(call, x->rank == 2 && sizes->integer && sizes->rank == 1 && sizes->n >= 1,
+                      "packed sequences have two dimensions and sizes for each step"))
         return;
     if (!layers_read(&layers, call)) return;
     struct sequence sequence = { .steps = sizes->shape[0], .batch = sizes->integer[0] };

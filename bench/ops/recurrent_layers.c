@@ -5,6 +5,7 @@
 
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/integral.h"
@@ -67,6 +68,12 @@ static struct node *positive_part(struct tape *tape, struct node *sum)
     return node_model_choice(tape, y, sum, zero);
 }
 
+/* x, of which a layer of integers (relu's) keeps as many bits as they have: those of its weights. */
+static struct node *wrapped(struct tape *tape, struct node *x, const struct node *weights)
+{
+    return weights->integer ? node_to_real(tape, node_to_integer(tape, x, weights->dtype)) : x;
+}
+
 struct state cell_step(struct tape *tape, const struct cell *cell, struct node *inputs,
                        struct state state)
 {
@@ -78,7 +85,7 @@ struct state cell_step(struct tape *tape, const struct cell *cell, struct node *
         struct lstm_step y = lstm_step(tape, node_add(tape, inputs, hidden), cell->width, state.c);
         next = (struct state){ y.h, y.c };
     } else {
-        struct node *sum = node_add(tape, inputs, hidden);
+        struct node *sum = wrapped(tape, node_add(tape, inputs, hidden), cell->w_hidden);
         next.h = cell->kind == CELL_TANH ? activated(tape, "tanh", sum) : positive_part(tape, sum);
     }
     if (cell->w_projection) next.h = compose_linear(tape, next.h, cell->w_projection, NULL);

@@ -108,20 +108,22 @@ static void clear_column(complex_number *a, size_t n, size_t k)
 /* Of the columns of an orthogonal matrix less the identity, whose pivots are minus the tau of reflections, 0 or of the order of 1. */
 static const double no_pivot = 0x1p-32;
 
-/* In place; pivot[k] is the row exchanged with row k where `exchanges`, that of `wanted` where its pivot is the largest within `slack`;
- * steps[k] otherwise given, or found where `finds`. Returns the sign of the permutation. */
+/* In place; pivot[k] is the row exchanged with row k where `exchanges`, that of `wanted` where its pivot is the largest within `slack` or stands
+ * behind one of no more (matrix.c); steps[k] otherwise given, or found where `finds`. Returns the sign of the permutation. */
 static double eliminate(complex_number *a, size_t n, size_t *pivot, unsigned char *steps,
                         bool exchanges, bool finds, const int64_t *wanted, double slack)
 {
     double sign = 1;
+    bool open = false;
     for (size_t k = 0, order; k < n; k += order) {
         size_t best = k;
         for (size_t i = k + 1; i < n && exchanges; i++)
             if (size_of(a[i * n + k]) > size_of(a[best * n + k])) best = i;
         size_t other = wanted ? (size_t)wanted[k] - 1 : best;
         if (other >= k && other < n &&
-            size_of(a[other * n + k]) >= size_of(a[best * n + k]) - slack)
+            (open || size_of(a[other * n + k]) >= size_of(a[best * n + k]) - slack))
             best = other;
+        open = open || size_of(a[best * n + k]) <= slack;
         pivot[k] = best;
         if (best != k) sign = -sign;
         exchange(a, n, k, best);

@@ -58,19 +58,21 @@ double pivot_slack(const struct node *a, size_t first)
     return 8 * (double)n * dtype_ulp(dtype_component(a->dtype), 1) * largest;
 }
 
-/* In place with partial pivoting; pivot[k] is the row exchanged with row k: wanted[k] where it is as good. Returns the sign of
- * the permutation, 0 for an exactly singular matrix (elimination goes on). */
+/* In place with partial pivoting; pivot[k] is the row exchanged with row k: wanted[k] where it is as good, and any behind a pivot of no more than
+ * roundings, for by that kernels divide noise by noise. Returns the sign of the permutation, 0 for an exactly singular matrix (elimination goes on). */
 static double factor(double *a, size_t n, size_t *pivot, const int64_t *wanted, double slack)
 {
     double sign = 1;
-    bool singular = false;
+    bool singular = false, open = false;
     for (size_t k = 0; k < n; k++) {
         size_t best = k;
         for (size_t i = k + 1; i < n; i++)
             if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
         size_t other = wanted ? (size_t)wanted[k] - 1 : best;
-        if (other >= k && other < n && fabs(a[other * n + k]) >= fabs(a[best * n + k]) - slack)
+        if (other >= k && other < n &&
+            (open || fabs(a[other * n + k]) >= fabs(a[best * n + k]) - slack))
             best = other;
+        open = open || fabs(a[best * n + k]) <= slack;
         pivot[k] = best;
         if (best != k) {
             sign = -sign;

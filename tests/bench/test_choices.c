@@ -63,6 +63,12 @@ static const struct row rows[] = {
     { "Torch.linalg.lu_factor(c64(2,2)[1 0 2 0 0 1 3 0])", "Any.outputs(c64(2,2)[0 1 3 0 0 -1 2 3], i32(2)[2 2])", true },
     { "Torch.linalg.lu_factor(f32(2,2)[2 2 -1 3])", "Any.outputs(f32(2,2)[-1 3 -2 8], i32(2)[2 2])", false },
     { "Torch.linalg.lu_factor(f32(2,2)[1 2 -1 3])", "Any.outputs(f32(2,2)[-1 3 -1 5], i32(2)[3 2])", false },
+    /* Behind a pivot of noise, what is left has any pivots; behind one that is none, it has not. */
+    { "Torch.linalg.lu_factor(f32(3,3)[1 1 1 1 1 3 1 1 2])", "Any.outputs(f32(3,3)[1 1 1 1 0 2 1 0 1], i32(3)[1 2 3])", true },
+    { "Torch.linalg.lu_factor(f32(3,3)[1 1 1 1 1 3 1 1 2])", "Any.outputs(f32(3,3)[1 1 1 1 0 1 1 0 2], i32(3)[1 3 3])", true },
+    { "Torch.linalg.lu_factor(c64(3,3)[1 0 1 0 1 0 1 0 1 0 3 0 1 0 1 0 2 0])", "Any.outputs(c64(3,3)[1 0 1 0 1 0 1 0 0 0 1 0 1 0 0 0 2 0], i32(3)[1 3 3])", true },
+    { "Torch.linalg.lu_factor(f32(4,4)[1 1 1 1 1 1 3 2 1 1 2 9 1 1 2 1])", "Any.outputs(f32(4,4)[1 1 1 1 1 0 2 1 1 0 1 0 1 0 1 8], i32(4)[1 2 4 4])", true },
+    { "Torch.linalg.lu_factor(f32(3,3)[1 1 1 1 2 3 1 1.5 2])", "Any.outputs(f32(3,3)[1 1 1 1 0.5 1 1 2 0], i32(3)[1 3 3])", false },
     { "Torch.linalg.lu(f32(2,2)[1 2 -1 3])", "Any.outputs(f32(2,2)[0 1 1 0], f32(2,2)[1 0 -1 1], f32(2,2)[-1 3 0 5])", true },
     { "Torch.linalg.lu(f32(2,2)[2 2 -1 3])", "Any.outputs(f32(2,2)[0 1 1 0], f32(2,2)[1 0 -2 1], f32(2,2)[-1 3 0 8])", false },
     /* A quotient half-way between two integers is either; an end that rounding may clamp has either mask. */

@@ -49,4 +49,12 @@ g.add("VF.lstm", g.normal(4, 2, 4), states("lstm", 2, 2, 3, 2), parameters("lstm
 g.add("VF.lstm", g.normal(20, 1, 4), states("lstm", 1, 1, 6), parameters("lstm", 4, 6, 1, 1), True, 1, 0.0, False,
       False, False)
 
+# Integers of relu's layers wrap around at each step.
+for dtype, low, high in ((torch.uint8, 0, 100), (torch.int8, -90, 100), (torch.int32, -5, 6)):
+    whole = lambda *shape: g.integers(*shape, low=low, high=high).to(dtype)
+    weights = [whole(3, 4), whole(3, 3), whole(3), whole(3)]
+    g.add("Torch.rnn_relu", whole(4, 2, 4), whole(1, 2, 3), weights, True, 1, 0.0, False, False, False, grad=False)
+    g.add("VF.rnn_relu", whole(5, 4), torch.tensor([2, 2, 1]), whole(1, 2, 3), weights, True, 1, 0.0, False, False, grad=False)
+    g.add("Torch.rnn_relu_cell", whole(2, 4), whole(2, 3), *weights, grad=False)
+
 g.save()

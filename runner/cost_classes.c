@@ -46,6 +46,7 @@ static const struct cost_class classes[] = {
     { "npu_boxes",    NULL,                                                                      15,    40,      0,  WORK_NONE,              0 },
     { "npu_suppression", NULL,                                                                 1000,  1000,      0,  WORK_NONE,              0 },
     { "npu_regions",  NULL,                                                                     100,   100,      0,  WORK_NONE,              0 },
+    { "npu_position_regions", NULL,                                                             100,   100,      0,  WORK_NONE,              0 },
     { "deformable",   NULL,                                                                     100,   100,  25000,  WORK_TAPS,            0.6 },
     { "npu_sampling",    NULL,                                                                     150,    40,      0,  WORK_NONE,              0 },
     { "npu_choices",  NULL,                                                                      80,    80,      0,  WORK_NONE,              0 },

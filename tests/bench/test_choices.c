@@ -69,6 +69,11 @@ static const struct row rows[] = {
     { "Torch.linalg.lu_factor(c64(3,3)[1 0 1 0 1 0 1 0 1 0 3 0 1 0 1 0 2 0])", "Any.outputs(c64(3,3)[1 0 1 0 1 0 1 0 0 0 1 0 1 0 0 0 2 0], i32(3)[1 3 3])", true },
     { "Torch.linalg.lu_factor(f32(4,4)[1 1 1 1 1 1 3 2 1 1 2 9 1 1 2 1])", "Any.outputs(f32(4,4)[1 1 1 1 1 0 2 1 1 0 1 0 1 0 1 8], i32(4)[1 2 4 4])", true },
     { "Torch.linalg.lu_factor(f32(3,3)[1 1 1 1 2 3 1 1.5 2])", "Any.outputs(f32(3,3)[1 1 1 1 0.5 1 1 2 0], i32(3)[1 3 3])", false },
+    /* A cell that ends at 1 but for rounding, in either direction; and one pixel farther. */
+    { "NPU.npu_ps_roi_pooling(f32(1,1,3,3)[1 2 3 4 5 6 7 8 9], f32(1,5,1)[0 0 0 9 9], 0.1, 1, 1)", "Any.outputs(f32(1,1,1,1)[2.5])", true },
+    { "NPU.npu_ps_roi_pooling(f32(1,1,3,3)[1 2 3 4 5 6 7 8 9], f32(1,5,1)[0 0 0 9 9], 0.1, 1, 1)", "Any.outputs(f32(1,1,1,1)[3])", true },
+    { "NPU.npu_ps_roi_pooling(f32(1,1,3,3)[1 2 3 4 5 6 7 8 9], f32(1,5,1)[0 0 0 9 9], 0.1, 1, 1)", "Any.outputs(f32(1,1,1,1)[2])", false },
+    { "NPU.npu_ps_roi_pooling(f32(1,1,3,3)[1 2 3 4 5 6 7 8 9], f32(1,5,1)[0 0 0 8 8], 0.1, 1, 1)", "Any.outputs(f32(1,1,1,1)[2.5])", false },
     { "Torch.linalg.lu(f32(2,2)[1 2 -1 3])", "Any.outputs(f32(2,2)[0 1 1 0], f32(2,2)[1 0 -1 1], f32(2,2)[-1 3 0 5])", true },
     { "Torch.linalg.lu(f32(2,2)[2 2 -1 3])", "Any.outputs(f32(2,2)[0 1 1 0], f32(2,2)[1 0 -2 1], f32(2,2)[-1 3 0 8])", false },
     /* A quotient half-way between two integers is either; an end that rounding may clamp has either mask. */

@@ -1,6 +1,7 @@
 """Goldens of torch_npu's operators on boxes and regions: their public references written out anew with PyTorch, in float64, and
 held against the values that their documentation and tests publish. Run with python3 (PyTorch 1.13)."""
 import math
+from fractions import Fraction
 import pathlib
 import sys
 
@@ -172,6 +173,27 @@ def npu_roi_alignbk(grad, rois, xdiff_shape, pooled_width, pooled_height, spatia
     return torch.autograd.grad(y, x, grad)[0]
 
 
+@operator
+def npu_ps_roi_pooling(x, rois, spatial_scale, group_size, output_dim):
+    """R-FCN's pooling in exact arithmetic: corners are pixels, the second lies one farther, and a cell has what it touches."""
+    scale, results = Fraction(spatial_scale), []
+    for image, *box in rois.transpose(1, 2).reshape(-1, 5).tolist():
+        x0, y0, x1, y1 = (math.floor(Fraction(c) + Fraction(1, 2)) for c in box)
+        start, end = (y0 * scale, x0 * scale), ((y1 + 1) * scale, (x1 + 1) * scale)
+        cell = [max(e - s, Fraction(1, 10)) / group_size for s, e in zip(start, end)]
+        out = torch.zeros(output_dim, group_size, group_size, dtype=x.dtype)
+        for i in range(group_size):
+            for j in range(group_size):
+                at = [(min(max(math.floor(k * c + s), 0), size), min(max(math.ceil((k + 1) * c + s), 0), size))
+                      for k, c, s, size in zip((i, j), cell, start, x.shape[2:])]
+                if all(first < last for first, last in at):
+                    planes = x[int(image), i * group_size + j::group_size ** 2]
+                    out = out.index_put((torch.arange(output_dim), torch.tensor(i), torch.tensor(j)),
+                                        planes[:, slice(*at[0]), slice(*at[1])].mean((1, 2)))
+        results.append(out)
+    return torch.stack(results)
+
+
 # ---- what is published ---------------------------------------------------------------------------------------------------
 
 
@@ -198,6 +220,7 @@ same(npu_rotated_iou(*wide(drawn(20, 60, [4, 2], [4, 3])))[:1], [[[0, 0.00045966
 same(npu_rotated_iou(*wide(drawn(20, 60, [4, 2], [4, 3])))[2:3], [[[0, 0, 0], [0.00600622, 0.10504241, 0]]])
 ramp = torch.arange(1.0, 37).double().reshape(1, 1, 6, 6)
 same(npu_roi_align(ramp, torch.tensor([[0, -2.0, -2.0, 22.0, 22.0]]), 0.25, 3, 3, 2, 0), [[[[4.5, 6.5, 8.5], [16.5, 18.5, 20.5], [28.5, 30.5, 32.5]]]])
+same(npu_ps_roi_pooling(torch.arange(1.0, 17).reshape(2, 8, 1, 1), torch.arange(1.0, 11).reshape(2, 5, 1), 0.5, 2, 2), torch.zeros(2, 2, 2, 2).tolist())
 torch.manual_seed(1234)
 yolo = torch.rand(2, 4), torch.rand(2, 4)
 same(npu_yolo_boxes_encode(*yolo, torch.tensor([2, 2])), [[0.7921727, 0.5314963, -0.74224466, -13.815511], [0.7360072, 0.58343244, 4.3334002, -0.51378196]])
@@ -258,5 +281,11 @@ for mode in range(4):
     npu("npu_roi_align", g.normal(2, 2, 12, 11), make.fixed(rois), 0.5, 2, 2, 0, mode, grad=True)
     npu("npu_roi_alignbk", g.normal(4, 3, 2, 3), rois, [2, 3, 8, 8], 3, 2, 0.5, 2, mode)
 npu("npu_roi_align", ramp.float(), make.fixed(torch.tensor([[0, -2.0, -2.0, 22.0, 22.0]])), 0.25, 3, 3, 2, 0, grad=True)
+
+corners = lambda n, each, images: torch.cat([g.integers(n, 1, each, low=0, high=images).float(), g.uniform(n, 2, each, low=0, high=12),
+                                             g.uniform(n, 2, each, low=10, high=26)], 1)
+for images, group, dim, scale, height, width in ((2, 3, 2, 0.5, 9, 8), (1, 2, 1, 0.25, 9, 8), (1, 5, 1, 1.0, 7, 6), (1, 7, 1, 0.0625, 4, 4)):
+    npu("npu_ps_roi_pooling", g.normal(images, dim * group ** 2, height, width), make.fixed(corners(images, 3, images)), scale, group, dim, grad=True)
+npu("npu_ps_roi_pooling", g.normal(1, 8, 9, 9).half(), make.fixed(torch.tensor([[[0.0, 0], [3, 8], [2, 1], [9, 15], [9, 12]]]).half()), 0.5, 2, 2, grad=True)
 
 g.save()

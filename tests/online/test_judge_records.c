@@ -3,7 +3,18 @@
 #include "online/judging.h"
 #include "support/suite.h"
 
-/* ---- ranks, lists, refusals ---------------------------------------------------------------- */
+static struct workspace w;
+static struct judging j;
+
+static void make_workspace(void)
+{
+    w = workspace_make();
+    j = (struct judging){ .judge = NULL };
+}
+
+static void remove_workspace(void) { workspace_remove(&w); }
+
+/* ---- autocast ------------------------------------------------------------------------------- */
 
 static void *copy_body(const void *body, size_t bytes)
 {
@@ -20,22 +31,22 @@ static struct status decode_autocast_linear(struct record *out, struct arena *ar
     enum { ROWS = 4, WIDTH = 64, COLUMNS = 8 };
     const int64_t x_shape[] = { ROWS, WIDTH }, w_shape[] = { COLUMNS, WIDTH },
                   y_shape[] = { ROWS, COLUMNS };
-    double x[ROWS * WIDTH], w[COLUMNS * WIDTH], y[ROWS * COLUMNS] = { 0 };
+    double x[ROWS * WIDTH], weights[COLUMNS * WIDTH], y[ROWS * COLUMNS] = { 0 };
     unsigned char rounded[2 * COLUMNS * WIDTH];
 
     (void)body, (void)bytes, (void)place;
     for (int i = 0; i < ROWS * WIDTH; i++) x[i] = 1 + 0.001 * i;
-    for (int i = 0; i < COLUMNS * WIDTH; i++) w[i] = (i % 2 ? -1 : 1) * (1 + 0.003 * i);
+    for (int i = 0; i < COLUMNS * WIDTH; i++) weights[i] = (i % 2 ? -1 : 1) * (1 + 0.003 * i);
     struct value args =
         list_value(arena, 2, tensor_value(arena, DT_F32, false, 2, x_shape, x, ROWS * WIDTH),
-                   tensor_value(arena, DT_F32, false, 2, w_shape, w, COLUMNS * WIDTH));
+                   tensor_value(arena, DT_F32, false, 2, w_shape, weights, COLUMNS * WIDTH));
     dtype_from_double(rounded, DT_BF16, x, ROWS * WIDTH);
     dtype_to_double(x, rounded, DT_BF16, ROWS * WIDTH);
-    dtype_from_double(rounded, DT_BF16, w, COLUMNS * WIDTH);
-    dtype_to_double(w, rounded, DT_BF16, COLUMNS * WIDTH);
+    dtype_from_double(rounded, DT_BF16, weights, COLUMNS * WIDTH);
+    dtype_to_double(weights, rounded, DT_BF16, COLUMNS * WIDTH);
     for (int i = 0; i < ROWS * COLUMNS; i++)
         for (int k = 0; k < WIDTH; k++)
-            y[i] += x[i / COLUMNS * WIDTH + k] * w[i % COLUMNS * WIDTH + k];
+            y[i] += x[i / COLUMNS * WIDTH + k] * weights[i % COLUMNS * WIDTH + k];
     *out = (struct record){ .call = make_case(arena, "Functional", "linear", args),
                             .inputs_before = true };
     out->call.outputs =
@@ -45,22 +56,20 @@ static struct status decode_autocast_linear(struct record *out, struct arena *ar
 
 START_TEST(products_under_autocast_pass)
 {
-    struct workspace w = workspace_make();
-    struct judging j = { .options.profile = "strict" };
+    j.options.profile = "strict";
     open_judge(&j, w.path, 1, NULL, 0);
     submit(&j, &(struct judge_submission){ .origin = { .address = "10.0.0.7:4711", .rank = 0 },
                                            .decode = decode_autocast_linear,
                                            .body = copy_body("", 0) });
     ck_assert_int_eq(finish(&j), 0);
     ck_assert_uint_eq(j.told.verdicts[VERDICT_PASS], 1);
-    workspace_remove(&w);
 }
 END_TEST
 
+/* ---- ranks, lists, refusals ---------------------------------------------------------------- */
+
 START_TEST(other_ranks_have_no_rows)
 {
-    struct workspace w = workspace_make();
-    struct judging j = { 0 };
     const int64_t ranks[] = { 3, 5 };
     open_judge(&j, w.path, 2, ranks, 2);
     size_t count = submit_session(&j, "crc_rank_none", NULL, 0); /* rank None: that of the frame */
@@ -69,15 +78,13 @@ START_TEST(other_ranks_have_no_rows)
     ck_assert_uint_eq(count_rows(&w, "accuracy_checking_result_*_rank3.csv"), 0);
     ck_assert_uint_eq(count_rows(&w, "accuracy_checking_result_*_rank5.csv"), 0);
     ck_assert_uint_eq(count_matches(&w, "*_rank0*"), 0);
-    workspace_remove(&w);
 }
 END_TEST
 
 START_TEST(lists_leave_no_rows)
 {
-    struct workspace w = workspace_make();
-    struct judging j = { .options.config_path = in(&w, "config.json") };
     const int64_t rank = 0;
+    j.options.config_path = in(&w, "config.json");
     write_text(j.options.config_path,
                "{\"task\": \"run_ut\", \"run_ut\": {\"white_list\": [\"gelu\", \"linear\"], "
                "\"black_list\": [\"linear\"], \"is_online\": true, \"rank_list\": [0]}}");
@@ -86,14 +93,11 @@ START_TEST(lists_leave_no_rows)
     ck_assert_int_eq(finish(&j), 0);
     ck_assert_uint_eq(j.told.fates[RECORD_FILTERED], count - 1);
     ck_assert_uint_eq(count_rows(&w, "accuracy_checking_result_*_rank0.csv"), 1);
-    workspace_remove(&w);
 }
 END_TEST
 
 START_TEST(bodies_that_are_no_records_stop_nothing)
 {
-    struct workspace w = workspace_make();
-    struct judging j = { 0 };
     open_judge(&j, w.path, 2, NULL, 0);
     for (uint64_t i = 0; i < 3; i++)
         submit(&j, &(struct judge_submission){ .origin.sequence = 0,
@@ -104,7 +108,6 @@ START_TEST(bodies_that_are_no_records_stop_nothing)
     (void)finish(&j);
     ck_assert_uint_eq(j.told.fates[RECORD_REFUSED], 3);
     ck_assert_uint_gt(j.told.fates[RECORD_JUDGED], 5);
-    workspace_remove(&w);
 }
 END_TEST
 
@@ -166,12 +169,12 @@ static struct status decode_made(struct record *out, struct arena *arena, const 
     return status_ok();
 }
 
-static void submit_made(struct judging *j, const struct made *made, uint64_t sequence)
+static void submit_made(const struct made *made, uint64_t sequence)
 {
-    submit(j, &(struct judge_submission){ .origin = { .sequence = sequence, .step = made->step },
-                                          .decode = decode_made,
-                                          .body = copy_body(made, sizeof *made),
-                                          .bytes = sizeof *made });
+    submit(&j, &(struct judge_submission){ .origin = { .sequence = sequence, .step = made->step },
+                                           .decode = decode_made,
+                                           .body = copy_body(made, sizeof *made),
+                                           .bytes = sizeof *made });
 }
 
 static const struct made right = { .name = "Torch.abs.0",
@@ -182,23 +185,21 @@ static const struct made right = { .name = "Torch.abs.0",
 
 START_TEST(wrong_results_are_found_and_told)
 {
-    struct workspace w = workspace_make();
-    struct judging j = { 0 };
     struct arena arena = { 0 };
     struct judge_totals totals;
     struct judge_cell *cells;
     size_t n_cells;
     struct made made = right;
     open_judge(&j, w.path, 2, NULL, 0);
-    submit_made(&j, &made, 0);
+    submit_made(&made, 0);
     made.step = 2;
     made.output[2] = 7;
-    submit_made(&j, &made, 1);
+    submit_made(&made, 1);
     made.step = 1;
     made.rank = 3; /* of the record, whatever the frame says */
-    submit_made(&j, &made, 0);
+    submit_made(&made, 0);
     made.output[2] = 3;
-    submit_made(&j, &made, 1);
+    submit_made(&made, 1);
     while (!judge_is_idle(j.judge)) usleep(1000);
     ck_assert_int_eq(judge_progress(&totals, &cells, &n_cells, &arena, j.judge).code, 0);
     ck_assert_uint_eq(totals.calls[VERDICT_ERROR], 2);
@@ -212,60 +213,50 @@ START_TEST(wrong_results_are_found_and_told)
     ck_assert_uint_eq(count_rows(&w, "accuracy_checking_result_*_rank0.csv"), 2);
     ck_assert_uint_eq(count_rows(&w, "accuracy_checking_result_*_rank3.csv"), 2);
     arena_release(&arena);
-    workspace_remove(&w);
 }
 END_TEST
 
 /* Of a client that takes arguments before the call, calls in place are judged. */
 START_TEST(calls_in_place_are_judged_where_their_inputs_are_known)
 {
-    struct workspace w = workspace_make();
-    struct judging j = { 0 };
     struct made made = right;
     open_judge(&j, w.path, 1, NULL, 0);
     made.name = "Tensor.abs_.0";
-    submit_made(&j, &made, 0);
+    submit_made(&made, 0);
     made.inputs_before = true;
-    submit_made(&j, &made, 1);
+    submit_made(&made, 1);
     (void)finish(&j);
     ck_assert_uint_eq(j.told.verdicts[VERDICT_SKIP], 1);
     ck_assert_uint_eq(j.told.verdicts[VERDICT_PASS], 1);
-    workspace_remove(&w);
 }
 END_TEST
 
 /* A copy of a transposed tensor need not lie as the tensor did: how it lies is not judged. */
 START_TEST(memory_layout_is_not_judged)
 {
-    struct workspace w = workspace_make();
-    struct judging j = { 0 };
     struct made made = right;
     open_judge(&j, w.path, 1, NULL, 0);
     made.name = "Tensor.stride.0";
     made.returns_stride = made.transposed = true;
-    submit_made(&j, &made, 0);
+    submit_made(&made, 0);
     (void)finish(&j);
     ck_assert_uint_eq(j.told.verdicts[VERDICT_SKIP], 1);
-    workspace_remove(&w);
 }
 END_TEST
 
 /* Whoever sends records says which rank they are of: files are not made for as many as he likes. */
 START_TEST(ranks_that_nobody_named_are_limited)
 {
-    struct workspace w = workspace_make();
-    struct judging j = { 0 };
     struct made made = right;
     open_judge(&j, w.path, 2, NULL, 0);
     for (int i = 0; i < 140; i++) {
         made.rank = (int64_t)1000 * i;
-        submit_made(&j, &made, 0);
+        submit_made(&made, 0);
     }
     (void)finish(&j);
     ck_assert_uint_eq(j.told.fates[RECORD_JUDGED], 128);
     ck_assert_uint_eq(j.told.fates[RECORD_REFUSED], 12);
     ck_assert_uint_eq(count_matches(&w, "accuracy_checking_result_*"), 128);
-    workspace_remove(&w);
 }
 END_TEST
 
@@ -305,8 +296,6 @@ static int fault_writes(enum file_operation operation, const char *path)
  * written twice; submissions are refused meanwhile. */
 START_TEST(a_full_disk_delays_rows)
 {
-    struct workspace w = workspace_make();
-    struct judging j = { 0 };
     struct arena arena = { 0 };
     struct judge_totals totals;
     struct judge_cell *cells;
@@ -316,10 +305,10 @@ START_TEST(a_full_disk_delays_rows)
     writes_left = -1;
     file_fault = fault_writes;
     open_judge(&j, w.path, 2, NULL, 0);
-    submit_made(&j, &made, 0);
+    submit_made(&made, 0);
     while (!judge_is_idle(j.judge)) usleep(1000);
     writes_left = _i;
-    submit_made(&j, &made, 1);
+    submit_made(&made, 1);
     do {
         usleep(1000);
         ck_assert_int_eq(judge_progress(&totals, &cells, &n_cells, &arena, j.judge).code, 0);
@@ -340,7 +329,6 @@ START_TEST(a_full_disk_delays_rows)
     ck_assert_uint_eq(count_rows(&w, "accuracy_checking_evidence_*_rank0.jsonl"), 1);
     ck_assert_uint_eq(count_rows(&w, "accuracy_checking_records_*_rank0.jsonl"), 2);
     arena_release(&arena);
-    workspace_remove(&w);
 }
 END_TEST
 
@@ -349,6 +337,7 @@ int main(void)
     Suite *suite = suite_create("judge_records");
     TCase *tests = tcase_create("judge_records");
     tcase_set_timeout(tests, 300);
+    tcase_add_checked_fixture(tests, make_workspace, remove_workspace);
     tcase_add_test(tests, products_under_autocast_pass);
     tcase_add_test(tests, other_ranks_have_no_rows);
     tcase_add_test(tests, lists_leave_no_rows);

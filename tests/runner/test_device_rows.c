@@ -224,6 +224,31 @@ START_TEST(rows_of_a_device_without_backward)
 }
 END_TEST
 
+/* A device whose results are not the same every time: the rows that differ say so, and no others. */
+START_TEST(rows_of_a_device_that_wavers)
+{
+    static const char told[] =
+        "\nDiffers from run to run: 1 of 4 elements in 3 runs, by up to 1 ulp.\n";
+    struct workspace w = workspace_make();
+    char backend[1100];
+    snprintf(backend, sizeof backend, "%s wavering", echoing());
+    write_dump(in(&w, "dump.json"));
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "--repeat", "3",
+                                   "--backend", backend, NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, "run-to-run differences: 1 row of 1 call"));
+    outcome_free(&o);
+    char *details = read_file(only_match(&w, "out/accuracy_checking_details_*.csv"), NULL);
+    const char *row = strstr(details, "Torch.clone.0.forward.output.0,"),
+               *next = strstr(details, "Torch.clone.0.backward.output.0,"),
+               *found = strstr(details, told);
+    ck_assert_msg(found && found > row && found < next, "%s", row);
+    ck_assert_ptr_null(strstr(found + sizeof told, "Differs from run to run"));
+    free(details);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Several devices, and more threads than calls, write the same bytes. */
 START_TEST(rows_of_several_devices)
 {
@@ -321,6 +346,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, rows_of_whatever_is_returned);
     tcase_add_test(tests, rows_of_a_device_without_backward);
+    tcase_add_test(tests, rows_of_a_device_that_wavers);
     tcase_add_test(tests, rows_of_several_devices);
     tcase_add_test(tests, saved_tensors_of_all_kinds);
     suite_add_tcase(suite, tests);

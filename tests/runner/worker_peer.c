@@ -13,6 +13,7 @@ static const char *const greetings[][2] = {
     { "well", "{\"protocol\":1,\"name\":\"peer\"}" },
     { "ahead", "{\"protocol\":1,\"capabilities\":[\"backward\",\"ahead\"]}" },
     { "forward", "{\"protocol\":1,\"capabilities\":[]}" },
+    { "wavering", "{\"protocol\":1,\"name\":\"peer\"}" },
     { "old", "{\"protocol\":0}" },
     { "mumbling", "hello there" },
     { "unwilling", "{\"error\":\"no such device: 7\"}" },
@@ -102,6 +103,20 @@ static void echo(const cJSON *request)
     cJSON_Delete(reply);
 }
 
+/* Every second clone is another, by the last bit of its first element. */
+static void waver(const cJSON *request)
+{
+    static int clones;
+    const cJSON *first = cJSON_GetArrayItem(cJSON_GetObjectItem(request, "args"), 0),
+                *offset = cJSON_GetObjectItem(cJSON_GetObjectItem(first, "tensor"), "offset");
+    unsigned char byte;
+    if (strcmp(cJSON_GetObjectItem(request, "name")->valuestring, "clone") != 0 || ++clones % 2)
+        return;
+    if (!offset || pread(3, &byte, 1, (off_t)offset->valuedouble) != 1) exit(7);
+    byte ^= 1;
+    if (pwrite(3, &byte, 1, (off_t)offset->valuedouble) != 1) exit(7);
+}
+
 int main(int count, char **arguments)
 {
     const char *greeting = count > 1 ? arguments[1] : "well";
@@ -126,6 +141,7 @@ int main(int count, char **arguments)
                 putchar('\n');
                 fixed = 1;
             }
+            if (!strcmp(greeting, "wavering")) waver(request);
             if (!fixed) echo(request);
         }
         fflush(stdout);

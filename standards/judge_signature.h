@@ -1,7 +1,8 @@
 /* Does a result carry the signature of a kernel whose products take their factors in a shorter format? For the files
  * of the judge only.
  *
- * r is the error of the result, d what the format makes of it: the result with shortened factors less the exact one.
+ * r is the error of the result, d what the format makes of it: the result with shortened factors less the exact one,
+ * both without the factor of the exact result that is in them.
  * Then beta = <r, d> / <d, d> is the share of d in r and rho = <r, d> / |r||d| how much of r it is. Errors of
  * another origin have a rho of about 1 / sqrt(n); a kernel in that format has both next to 1. */
 #ifndef PROBE_STANDARDS_JUDGE_SIGNATURE_H

@@ -283,16 +283,27 @@ static double shortening(size_t i, enum short_format format)
     return format == SHORT_HF32 ? sin(7. * (double)i + 1) : cos(3. * (double)i * (format + 1.));
 }
 
+/* What formats make of the elements: of each something else, or of all the same factor. */
+struct shortened {
+    double size;
+    bool is_factor;
+};
+
+static double shortened_by(const struct shortened *s, double x, size_t i, enum short_format format)
+{
+    return s->size * (s->is_factor ? x : shortening(i, format));
+}
+
 static struct status shorten_test(double **values, struct reference *r, enum short_format format)
 {
     *values = arena_allocate_array(&arena, r->n, sizeof **values);
     for (size_t i = 0; *values && i < r->n; i++)
-        (*values)[i] = r->hi[i] + *(double *)r->shorten_context * shortening(i, format);
+        (*values)[i] = r->hi[i] + shortened_by(r->shorten_context, r->hi[i], i, format);
     return status_ok();
 }
 
 /* n elements around 1, off by `share` of what HF32 makes and by `rest` times an error of another origin. */
-static struct judged judge_shortened(size_t n, double size, double share, double rest)
+static struct judged judge_shortened_by(struct shortened s, size_t n, double share, double rest)
 {
     struct api_case c = { .full_name = "Torch.x.0", .type = "Torch", .api = "x" };
     struct judge_request request = {
@@ -308,8 +319,8 @@ static struct judged judge_shortened(size_t n, double size, double share, double
         r.want[i] = 1 + 0x1p-10 * (double)i;
         r.kernel_bound[i] = 0x1p-12;
         r.rms[i] = 0x1p-15;
-        r.got[i] = (float)(r.want[i] + share * size * shortening(i, SHORT_HF32) +
-                           rest * size * sin(5. * (double)i));
+        r.got[i] = (float)(r.want[i] + share * shortened_by(&s, r.want[i], i, SHORT_HF32) +
+                           rest * s.size * sin(5. * (double)i));
     }
     struct reference reference = { .dtype = DT_F32,
                                    .rank = 1,
@@ -319,13 +330,18 @@ static struct judged judge_shortened(size_t n, double size, double share, double
                                    .kernel_bound = r.kernel_bound,
                                    .kernel_rms = r.rms,
                                    .shorten = shorten_test,
-                                   .shorten_context = &size };
+                                   .shorten_context = &s };
     struct wanted wanted = { .reference = &reference };
     ck_assert_int_eq(tensor_create(&tensor, &arena, DT_F32, 1, reference.shape).code, STATUS_OK);
     dtype_from_float(tensor.data, DT_F32, r.got, n);
     got.tensor.tensor = &tensor;
     ck_assert_int_eq(judge_output(&judged, &arena, &request, &wanted, &got).code, STATUS_OK);
     return judged;
+}
+
+static struct judged judge_shortened(size_t n, double size, double share, double rest)
+{
+    return judge_shortened_by((struct shortened){ size, false }, n, share, rest);
 }
 
 /* Errors larger than expected pass unless they are those of a format: a share in (0.5, 2) of it, and a
@@ -343,6 +359,9 @@ START_TEST(signature_of_a_short_format)
     ck_assert_int_eq(judge_shortened(400, 2 * size, 0.51, 0).verdict, VERDICT_ERROR);
     ck_assert_int_eq(judge_shortened(15, size, 1, 0).verdict, VERDICT_PASS);
     ck_assert_int_eq(judge_shortened(400, size, 0, 1).verdict, VERDICT_PASS);
+    /* A factor of all elements is not a format's, even where that makes one. */
+    const struct shortened factor = { 0.5 * size, true };
+    ck_assert_int_eq(judge_shortened_by(factor, 400, 1, 0).verdict, VERDICT_PASS);
     /* Below what the model expects nothing is looked for. */
     ck_assert_int_eq(judge_shortened(400, size / 3, 1, 0).verdict, VERDICT_PASS);
 }

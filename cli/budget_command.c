@@ -39,15 +39,18 @@ static struct status learn(struct run_row_counts *counts, struct budget *rows,
                            const struct budget_options *options, size_t first)
 {
     char details[PATH_ARGUMENT_BYTES];
+    struct text_table inputs = { 0 };
     struct stat *files = memory_allocate_zeroed(options->words.count, sizeof *files);
-    struct status status = files ? status_ok()
+    struct status status = files ? text_table_create(&inputs)
                                  : status_no_memory(options->words.count * sizeof *files);
     for (size_t i = first; !status.code && i < options->words.count; i++) {
         status = path_argument_newest(details, "budget", &options->words.items[i], 1, PATH_DETAILS,
                                       options->file_policy);
         if (!status.code) status = note_run(files, i - first, details);
-        if (!status.code) status = run_rows_learn(counts, rows, details, options->file_policy);
+        if (!status.code)
+            status = run_rows_learn(counts, rows, &inputs, details, options->file_policy);
     }
+    text_table_release(&inputs);
     memory_release(files);
     if (status.code || counts->learnt) return status;
     return status_error(STATUS_BAD_INPUT,
@@ -69,6 +72,9 @@ static void print_counts(const struct run_row_counts *counts)
         "learnt from %s; left out: %zu that fail or warn, %zu without a measurement by the error "
         "model\n",
         quantity_of(counts->learnt, "row").text, counts->failing, counts->without_model);
+    if (counts->repeated)
+        printf("no samples of their own: %s with the dump, inputs and seed of a run before\n",
+               quantity_of(counts->repeated, "row").text);
 }
 
 static struct status run_learn(struct budget *rows, const struct budget_options *options)

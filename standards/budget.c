@@ -129,12 +129,12 @@ bool budget_shapes(char out[BUDGET_SHAPES_BYTES], const char *text)
 /* ---- learning ---------------------------------------------------------------------------------- */
 
 struct status budget_add_row(struct budget *budget, const struct budget_key *key,
-                             const double used[BUDGET_METRICS])
+                             const double used[BUDGET_METRICS], bool is_sample)
 {
     struct budget_entry *entry;
     bool added;
     TRY(take_entry(&entry, &added, budget, key));
-    entry->samples++;
+    entry->samples += is_sample;
     for (int m = 0; m < BUDGET_METRICS; m++)
         if (used[m] >= 0) entry->used[m] = fmax(entry->used[m], used[m]);
     return status_ok();

@@ -70,9 +70,9 @@ struct status budget_read(struct budget **out, const char *path, struct file_pol
 /* The text of a file: entries in order, one a line. */
 struct status budget_write(struct csv_buffer *out, const struct budget *budget);
 
-/* One row of a run that was right. */
+/* One row of a run that was right. Errors of inputs that were there before are no sample, but may be larger. */
 struct status budget_add_row(struct budget *budget, const struct budget_key *key,
-                             const double used[BUDGET_METRICS]);
+                             const double used[BUDGET_METRICS], bool is_sample);
 
 /* What may be used from here on, from what was. */
 void budget_settle(struct budget *budget);

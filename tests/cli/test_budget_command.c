@@ -51,6 +51,48 @@ START_TEST(from_a_run_to_verdicts)
 }
 END_TEST
 
+static double samples_in(const char *path)
+{
+    char *text = read_file(path, NULL), *at = text;
+    double samples = 0;
+    while ((at = strstr(at, "\"samples\": "))) samples += strtod(at += 11, NULL);
+    free(text);
+    return samples;
+}
+
+/* Rows of the same inputs have the same errors: margins must not shrink because a run was made twice. */
+START_TEST(repeated_inputs_are_no_samples)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 3, 60);
+    run_into(&w, "one");
+    run_into(&w, "again");
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "other", "--profile", "strict",
+                          "-seed", "7", NULL));
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "hard", "--profile", "strict",
+                          "--inputs", "hard", NULL));
+    static const struct {
+        const char *second;
+        double samples;
+        const char *said;
+    } cases[] = {
+        { "again", 9, "no samples of their own: 9 rows with the dump, inputs and seed" },
+        { "other", 18, NULL },
+        { "hard", 18, NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome o =
+            run_program(&w, "budget", "learn", "one", cases[i].second, "-o", "b.json", NULL);
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        ck_assert_msg(!strstr(o.out, "no samples") == !cases[i].said, "%s", o.out);
+        if (cases[i].said) ck_assert_msg(strstr(o.out, cases[i].said) != NULL, "%s", o.out);
+        outcome_free(&o);
+        ck_assert_double_eq(samples_in(in(&w, "b.json")), cases[i].samples);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
 START_TEST(a_row_beyond_its_budget)
 {
     struct workspace w = workspace_make();
@@ -124,6 +166,7 @@ int main(void)
     TCase *tcase = tcase_create("budget_command");
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, from_a_run_to_verdicts);
+    tcase_add_test(tcase, repeated_inputs_are_no_samples);
     tcase_add_test(tcase, a_row_beyond_its_budget);
     tcase_add_test(tcase, what_is_refused);
     suite_add_tcase(suite, tcase);

@@ -29,7 +29,7 @@ static void add_rows(struct budget *budget, const struct budget_key *key, int ro
             [BUDGET_BIAS] = -1,    [BUDGET_LARGEST] = 0.2,
             [BUDGET_FLIPS] = -1,   [BUDGET_NATS] = -1
         };
-        ck_assert_int_eq(budget_add_row(budget, key, used).code, 0);
+        ck_assert_int_eq(budget_add_row(budget, key, used, true).code, 0);
     }
 }
 

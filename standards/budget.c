@@ -20,7 +20,7 @@ const char *const budget_metric_names[BUDGET_METRICS] = {
     [BUDGET_FLIPS] = "model_flips", [BUDGET_NATS] = "model_nats",
 };
 
-static const double chance = 1e-4;   /* that a right row exceeds its budget */
+static const double chance = 1e-8;   /* that a right row exceeds its budget */
 static const double least = 1. / 16; /* part of a limit: what is smaller is not told apart */
 
 struct budget {
@@ -410,15 +410,16 @@ static const struct judged_limit *find_limit(const struct judged *judged, const 
     return NULL;
 }
 
+/* What decided comes first: summaries have room for one sentence. */
 static struct status exceed(struct judged *judged, struct arena *arena,
                             const struct budget_entry *entry, int m, double used)
 {
     char *message = arena_format(
         arena,
-        "%sBudget: %s is at %.3g of its limit, and the budget of %s, %s, %s on %s is %.3g. "
-        "Consider as error.\n",
-        judged->cells[COLUMN_MESSAGE], budget_metric_names[m], used, entry->key.api,
-        entry->key.dtype, entry->key.shapes, entry->key.device, entry->most[m]);
+        "Budget: %s is at %.3g of its limit, and the budget of %s, %s, %s on %s is %.3g. "
+        "Consider as error.\n%s",
+        budget_metric_names[m], used, entry->key.api, entry->key.dtype, entry->key.shapes,
+        entry->key.device, entry->most[m], judged->cells[COLUMN_MESSAGE]);
     if (!message) return status_no_memory(0);
     judged->cells[COLUMN_MESSAGE] = message;
     judged->verdict = VERDICT_ERROR;

@@ -3,7 +3,7 @@
  * was looked at.
  *
  * With an exponential tail the next row exceeds m times the largest of n with the probability n! m! / (n + m)!, and the
- * margin m makes that 10^-4: 6.2 after ten rows, 2.2 after a hundred, 1 after ten thousand; after one or two rows it leaves
+ * margin m makes that 10^-8: 23 after ten rows, 5 after a hundred, 2.1 after ten thousand; after one or two rows it leaves
  * the limit as it is. docs/budgets.md says more.
  */
 #ifndef PROBE_STANDARDS_BUDGET_H

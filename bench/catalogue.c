@@ -32,6 +32,7 @@ static const struct {
     { "unique", "exact" },    { "npu_layout", "exact" },
     { "matmul", "norms, compensated, balls" },     { "conv", "norms, compensated, balls" },
     { "contraction", "norms, compensated, balls" }, { "fourier", "norms, compensated, balls" },
+    { "frames", "norms, compensated, balls" },
     { "npu_products", "norms, compensated, balls" }, { "npu_attention", "norms, compensated, balls" }, { "npu_fusion_attention", "norms, compensated, balls" }, { "npu_attention_grad", "norms, compensated, balls" }, { "npu_attention_parts", "norms, compensated, balls" }, { "recurrent", "norms, compensated, balls" },
     { "attention", "norms, compensated, balls" },  { "reduction", "compensated sums, balls" },
     { "norm", "compensated sums, balls" },         { "vector_norm", "compensated sums, balls" },

@@ -35,7 +35,8 @@ static const struct cost_class classes[] = {
     { "norm",         "rms_norm",                                                              18.5,    50,      0,  WORK_NONE,              0 },
     { "norm",         NULL,                                                                      50,    80,      0,  WORK_NONE,              0 },
     { "attention",    NULL,                                                                      10,    20,      0,  WORK_SCORES,          175 },
-    { "random",       "dropout|dropout1d|feature_dropout|alpha_dropout|feature_alpha_dropout",  1.5,     4,      0,  WORK_DROPS,           155 },
+    { "dropout",      "dropout|dropout1d|feature_dropout|alpha_dropout|feature_alpha_dropout",  1.5,     4,      0,  WORK_DROPS,           155 },
+    { "dropout",      NULL,                                                                      80,    80,      0,  WORK_NONE,              0 },
     { "random",       NULL,                                                                      80,    80,      0,  WORK_NONE,              0 },
     { "fake_quantize", NULL,                                                                     15,    40,      0,  WORK_NONE,              0 },
     { "npu_quantization", NULL,                                                                  15,    40,      0,  WORK_NONE,              0 },
@@ -139,6 +140,7 @@ static const struct cost_class classes[] = {
     { "fractional",   NULL,                                                                    17.5,  22.5,      0,  WORK_NONE,              0 },
     { "fourier",      "fft.fftshift|fft.ifftshift|fft.fftfreq|fft.rfftfreq",                      4,     8,      0,  WORK_NONE,              0 },
     { "fourier",      NULL,                                                                     650,   700,      0,  WORK_NONE,              0 },
+    { "frames",       NULL,                                                                     650,   700,      0,  WORK_NONE,              0 },
     { "recurrent",    NULL,                                                                     7000,  4000,      0,  WORK_STEPS,           1.5 },
     { "sampling",     NULL,                                                                     100,   100,      0,  WORK_NONE,              0 },
 };

@@ -1,4 +1,4 @@
-/* Discrete Fourier transforms and the spectra of frames.
+/* Discrete Fourier transforms.
  *
  * A length n = r m is transformed by Cooley and Tukey's step (1965): with the index m j + i,
  *     X[k + r l] = sum_i w_n^(i k) w_m^(i l) (sum_j w_r^(j k) x[m j + i]),      w_n = exp(-+ 2 pi i / n),
@@ -9,10 +9,11 @@
  *
  * Multidimensional transforms go through one dimension after the other; that of real numbers over the last one
  * first, of which half is kept; the way back completes the half by symmetry. */
+#include "bench/ops/fourier.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "bench/call/dimensions.h"
 #include "bench/call/op.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
@@ -175,20 +176,7 @@ static struct node *transformed(struct call *call, struct node *x, int dim, bool
 
 /* ---- arguments ---------------------------------------------------------------------------------- */
 
-/* The dimensions of a transform in the order of the call, the last of them first of real numbers, and the
- * extents that they are cut or filled up to. */
-struct spectrum {
-    int count;
-    int dims[TENSOR_MAX_RANK];
-    int64_t points[TENSOR_MAX_RANK];
-    enum {
-        SCALE_NONE,
-        SCALE_ROOT,
-        SCALE_ALL
-    } scale; /* divide by 1, the root of all points, all points */
-};
-
-static struct node *resized(struct tape *tape, struct node *x, int dim, int64_t points)
+struct node *spectrum_resized(struct tape *tape, struct node *x, int dim, int64_t points)
 {
     int64_t extent = x->shape[dim], shape[TENSOR_MAX_RANK];
     if (tape_failed(tape) || points == extent) return x;
@@ -264,7 +252,7 @@ static struct node *divided(struct tape *tape, struct node *y, struct node *divi
     return node_complex(tape, re, node_divide(tape, node_imaginary_part(tape, y), divisor));
 }
 
-static struct node *scaled(struct tape *tape, struct node *y, const struct spectrum *spectrum)
+struct node *spectrum_scaled(struct tape *tape, struct node *y, const struct spectrum *spectrum)
 {
     double points = 1;
     for (int k = 0; k < spectrum->count; k++) points *= (double)spectrum->points[k];
@@ -274,42 +262,39 @@ static struct node *scaled(struct tape *tape, struct node *y, const struct spect
     return divided(tape, y, divisor);
 }
 
-/* The dtype of the parts: integers are transformed as float32. */
-static enum dtype part_dtype(const struct node *x)
+enum dtype spectrum_part(const struct node *x)
 {
     return dtype_is_complex(x->dtype) ? dtype_component(x->dtype)
            : dtype_is_float(x->dtype) ? x->dtype
                                       : DT_F32;
 }
 
-static void return_spectrum(struct call *call, struct node *y, enum dtype part)
+void spectrum_return(struct call *call, struct node *y, enum dtype part)
 {
     enum dtype whole = part == DT_F64 ? DT_C128 : DT_C64;
     call_return_typed(call, y, y->imaginary ? whole : part);
 }
 
-/* Of complex numbers, over dims[from .. count). */
-static struct node *over(struct call *call, struct node *x, const struct spectrum *spectrum,
-                         int count, bool forward)
+struct node *spectrum_over(struct call *call, struct node *x, const struct spectrum *spectrum,
+                           int count, bool forward)
 {
     for (int k = 0; k < count && !tape_failed(call->tape); k++) {
-        x = resized(call->tape, x, spectrum->dims[k], spectrum->points[k]);
+        x = spectrum_resized(call->tape, x, spectrum->dims[k], spectrum->points[k]);
         x = transformed(call, x, spectrum->dims[k], forward);
     }
     return x;
 }
 
-/* Of real numbers: all dimensions, of the last of which the first half is kept if `onesided`. */
-static struct node *of_real(struct call *call, struct node *x, const struct spectrum *spectrum,
-                            bool onesided)
+struct node *spectrum_of_real(struct call *call, struct node *x, const struct spectrum *spectrum,
+                              bool onesided)
 {
     struct tape *tape = call->tape;
     int last = spectrum->count - 1;
-    x = resized(tape, x, spectrum->dims[last], spectrum->points[last]);
+    x = spectrum_resized(tape, x, spectrum->dims[last], spectrum->points[last]);
     struct node *y = transformed(call, x, spectrum->dims[last], true);
     if (onesided)
         y = node_slice(tape, y, spectrum->dims[last], 0, spectrum->points[last] / 2 + 1, 1);
-    return over(call, y, spectrum, last, true);
+    return spectrum_over(call, y, spectrum, last, true);
 }
 
 /* The whole of a spectrum of which the first half along dim is given: x[n - k] = conj x[k]. */
@@ -317,7 +302,7 @@ static struct node *completed(struct tape *tape, struct node *x, int dim, int64_
 {
     int64_t half = n / 2 + 1, shape[TENSOR_MAX_RANK];
     struct node *index = node_new_integer(tape, DT_I64, 1, &n);
-    x = resized(tape, x, dim, half);
+    x = spectrum_resized(tape, x, dim, half);
     if (tape_failed(tape)) return x;
     for (int d = 0; d < x->rank; d++) shape[d] = 1;
     shape[dim] = n;
@@ -332,20 +317,18 @@ static struct node *completed(struct tape *tape, struct node *x, int dim, int64_
     return node_complex(tape, re, node_multiply(tape, im, sign));
 }
 
-/* The real numbers whose spectrum is given by half: other dimensions first. */
-static struct node *to_real(struct call *call, struct node *x, const struct spectrum *spectrum)
+struct node *spectrum_to_real(struct call *call, struct node *x, const struct spectrum *spectrum)
 {
     struct tape *tape = call->tape;
     int last = spectrum->count - 1;
-    struct node *y = over(call, x, spectrum, last, false);
+    struct node *y = spectrum_over(call, x, spectrum, last, false);
     if (!y->imaginary) /* of reals, over one dimension */
         y = node_complex(tape, y, node_constant(tape, y->dtype, 0, y->rank, y->shape));
     y = completed(tape, y, spectrum->dims[last], spectrum->points[last]);
     return node_real_part(tape, transformed(call, y, spectrum->dims[last], false));
 }
 
-/* x with parts of a dtype that is transformed. */
-static struct node *signal_of(struct call *call, struct node *x)
+struct node *spectrum_signal(struct call *call, struct node *x)
 {
     return x->integer ? node_cast(call->tape, x, DT_F32) : x;
 }
@@ -353,35 +336,35 @@ static struct node *signal_of(struct call *call, struct node *x)
 /* fft and ifft (text). */
 static void fft(struct call *call)
 {
-    struct node *x = signal_of(call, call_tensor(call, "input"));
+    struct node *x = spectrum_signal(call, call_tensor(call, "input"));
     bool forward = !strcmp(call->op->text, "forward");
     struct spectrum spectrum;
     if (!read_spectrum(&spectrum, call, x, forward)) return;
-    struct node *y = over(call, x, &spectrum, spectrum.count, forward);
-    return_spectrum(call, scaled(call->tape, y, &spectrum), part_dtype(x));
+    struct node *y = spectrum_over(call, x, &spectrum, spectrum.count, forward);
+    spectrum_return(call, spectrum_scaled(call->tape, y, &spectrum), spectrum_part(x));
 }
 
 /* rfft, and ihfft: the conjugate, other dimensions and factor those of an inverse. */
 static void rfft(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = signal_of(call, call_tensor(call, "input")), *y;
+    struct node *x = spectrum_signal(call, call_tensor(call, "input")), *y;
     bool forward = !strcmp(call->op->text, "forward");
     struct spectrum spectrum;
     if (!call_require(call, !x->imaginary, "this transform is for real numbers")) return;
     if (!read_spectrum(&spectrum, call, x, forward)) return;
     if (!call_require(call, spectrum.count >= 1, "a transform needs a dimension")) return;
     if (forward) {
-        y = of_real(call, x, &spectrum, true);
+        y = spectrum_of_real(call, x, &spectrum, true);
     } else {
         struct spectrum last = spectrum;
         last.count = 1;
         last.dims[0] = spectrum.dims[spectrum.count - 1];
         last.points[0] = spectrum.points[spectrum.count - 1];
-        y = node_conjugate(tape, of_real(call, x, &last, true));
-        y = over(call, y, &spectrum, spectrum.count - 1, false);
+        y = node_conjugate(tape, spectrum_of_real(call, x, &last, true));
+        y = spectrum_over(call, y, &spectrum, spectrum.count - 1, false);
     }
-    return_spectrum(call, scaled(tape, y, &spectrum), part_dtype(x));
+    spectrum_return(call, spectrum_scaled(tape, y, &spectrum), spectrum_part(x));
 }
 
 /* irfft, and hfft: of the conjugate, the factor that of a transform. The last extent is 2 (points - 1)
@@ -389,7 +372,7 @@ static void rfft(struct call *call)
 static void irfft(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = signal_of(call, call_tensor(call, "input"));
+    struct node *x = spectrum_signal(call, call_tensor(call, "input"));
     bool forward = !strcmp(call->op->text, "forward");
     struct spectrum spectrum;
     if (!read_spectrum(&spectrum, call, x, forward)) return;
@@ -400,8 +383,8 @@ static void irfft(struct call *call)
     if (!count || given[count - 1] == -1)
         spectrum.points[last] = 2 * (x->shape[spectrum.dims[last]] - 1);
     if (!call_require(call, spectrum.points[last] >= 1, "a transform of no points")) return;
-    struct node *y = to_real(call, forward ? node_conjugate(tape, x) : x, &spectrum);
-    return_spectrum(call, scaled(tape, y, &spectrum), part_dtype(x));
+    struct node *y = spectrum_to_real(call, forward ? node_conjugate(tape, x) : x, &spectrum);
+    spectrum_return(call, spectrum_scaled(tape, y, &spectrum), spectrum_part(x));
 }
 
 /* ---- operators of aten: normalization is a number ------------------------------------------------ */
@@ -425,8 +408,8 @@ static void fft_c2c(struct call *call)
     struct node *x = call_tensor(call, "input");
     struct spectrum spectrum;
     if (!read_aten(&spectrum, call, x)) return;
-    struct node *y = over(call, x, &spectrum, spectrum.count, call_bool(call, "forward"));
-    return_spectrum(call, scaled(call->tape, y, &spectrum), part_dtype(x));
+    struct node *y = spectrum_over(call, x, &spectrum, spectrum.count, call_bool(call, "forward"));
+    spectrum_return(call, spectrum_scaled(call->tape, y, &spectrum), spectrum_part(x));
 }
 
 static void fft_r2c(struct call *call)
@@ -434,8 +417,8 @@ static void fft_r2c(struct call *call)
     struct node *x = call_tensor(call, "input");
     struct spectrum spectrum;
     if (!read_aten(&spectrum, call, x)) return;
-    struct node *y = of_real(call, x, &spectrum, call_bool(call, "onesided"));
-    return_spectrum(call, scaled(call->tape, y, &spectrum), part_dtype(x));
+    struct node *y = spectrum_of_real(call, x, &spectrum, call_bool(call, "onesided"));
+    spectrum_return(call, spectrum_scaled(call->tape, y, &spectrum), spectrum_part(x));
 }
 
 static void fft_c2r(struct call *call)
@@ -449,8 +432,8 @@ static void fft_c2r(struct call *call)
                           spectrum.points[spectrum.count - 1] <= INT32_MAX,
                       "a transform of %lld points", (long long)spectrum.points[spectrum.count - 1]))
         return;
-    struct node *y = to_real(call, x, &spectrum);
-    return_spectrum(call, scaled(call->tape, y, &spectrum), part_dtype(x));
+    struct node *y = spectrum_to_real(call, x, &spectrum);
+    spectrum_return(call, spectrum_scaled(call->tape, y, &spectrum), spectrum_part(x));
 }
 
 /* ---- order of a spectrum ---------------------------------------------------------------------------- */
@@ -488,185 +471,6 @@ static void frequencies(struct call *call)
     call_return_typed(call, node_divide(tape, k, span), dtype == DT_NONE ? DT_F32 : dtype);
 }
 
-/* ---- frames ------------------------------------------------------------------------------------------ */
-
-/* x (batch, length) reflected or filled with zeros by `by` at both ends. */
-static struct node *centred(struct call *call, struct node *x, int64_t by, const char *mode)
-{
-    struct tape *tape = call->tape;
-    int64_t n = x->shape[1], length = n + 2 * by;
-    bool reflects = !strcmp(mode, "reflect"), repeats = !strcmp(mode, "replicate");
-    if (!call_require(call, reflects || repeats || !strcmp(mode, "constant"),
-                      "frames padded in mode '%s' are not in the catalogue", mode) ||
-        !call_require(call, !reflects || by < n, "a signal of %lld samples reflected by %lld",
-                      (long long)n, (long long)by))
-        return x;
-    int64_t shape[2] = { x->shape[0], length };
-    int64_t *map = tape_allocate(tape, (size_t)(shape[0] * length), sizeof *map);
-    for (int64_t i = 0; map && i < shape[0] * length; i++) {
-        int64_t at = i % length - by;
-        if (reflects) at = at < 0 ? -at : at >= n ? 2 * (n - 1) - at : at;
-        if (repeats) at = at < 0 ? 0 : at >= n ? n - 1 : at;
-        map[i] = at < 0 || at >= n ? -1 : i / length * n + at;
-    }
-    return map ? node_gather(tape, x, 2, shape, map, 0) : x;
-}
-
-/* The window in the middle of n_fft places, ones by default. */
-static struct node *window_of(struct call *call, int64_t n_fft, enum dtype dtype)
-{
-    struct tape *tape = call->tape;
-    int64_t length = call_is_none(call, "win_length") ? n_fft : call_int(call, "win_length");
-    struct node *window = call_optional_tensor(call, "window");
-    if (!call_require(call, length >= 1 && length <= n_fft, "a window of %lld places of %lld",
-                      (long long)length, (long long)n_fft))
-        return node_scalar(tape, 1);
-    if (!window) window = node_constant(tape, dtype, 1, 1, &length);
-    if (!call_require(call, window->rank == 1 && window->shape[0] == length,
-                      "the window does not have win_length elements"))
-        return window;
-    int64_t before = (n_fft - length) / 2, after = n_fft - length - before;
-    struct node *parts[3] = { node_constant(tape, window->dtype, 0, 1, &before), window,
-                              node_constant(tape, window->dtype, 0, 1, &after) };
-    return node_concatenate(tape, parts, 3, 0);
-}
-
-/* Spectra of frames of n_fft samples, every hop_length: (batch, frequencies, frames). */
-static void stft(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *x = signal_of(call, call_tensor(call, "input"));
-    int64_t n = call_int(call, "n_fft"), batch = x->rank == 2 ? x->shape[0] : 1;
-    int64_t hop = call_is_none(call, "hop_length") ? n / 4 : call_int(call, "hop_length");
-    if (!call_require(call,
-                      (x->rank == 1 || x->rank == 2) && n >= 1 && hop >= 1 && n <= INT32_MAX &&
-                          hop <= INT32_MAX,
-                      "stft takes one or two dimensions, positive frames and steps"))
-        return;
-    bool one = x->rank == 1;
-    enum dtype part = part_dtype(x);
-    x = node_reshape(tape, x, 2, (int64_t[]){ batch, x->shape[x->rank - 1] });
-    if (!call->op->detail && call_bool(call, "center"))
-        x = centred(call, x, n / 2, call_string(call, "pad_mode"));
-    int64_t length = x->shape[1];
-    if (!call_require(call, n <= length, "frames of %lld of %lld samples", (long long)n,
-                      (long long)length))
-        return;
-    int64_t frames = (length - n) / hop + 1, shape[3] = { batch, frames, n };
-    struct node *window = window_of(call, n, part);
-    struct node *framed = node_view(tape, x, 3, shape, (int64_t[]){ length, hop, 1 }, 0);
-    framed = node_multiply(tape, framed, window);
-    struct spectrum spectrum = { .count = 1, .dims = { 2 }, .points = { n } };
-    bool real = !framed->imaginary;
-    bool onesided = call_is_none(call, "onesided") ? real : call_bool(call, "onesided");
-    struct node *y = real ? of_real(call, framed, &spectrum, onesided)
-                          : over(call, framed, &spectrum, 1, true);
-    spectrum.scale = call_bool(call, "normalized") ? SCALE_ROOT : SCALE_NONE;
-    y = node_transpose(tape, scaled(tape, y, &spectrum), 1, 2);
-    if (one) y = node_reshape(tape, y, 2, y->shape + 1);
-    if (call_is_none(call, "return_complex") ? !real : call_bool(call, "return_complex")) {
-        return_spectrum(call, y, part);
-        return;
-    }
-    int64_t pair[TENSOR_MAX_RANK];
-    memcpy(pair, y->shape, sizeof pair);
-    pair[y->rank] = 1;
-    struct node *parts[2] = { node_reshape(tape, node_real_part(tape, y), y->rank + 1, pair),
-                              node_reshape(tape, node_imaginary_part(tape, y), y->rank + 1, pair) };
-    call_return_typed(call, node_concatenate(tape, parts, 2, y->rank), part);
-}
-
-/* What frames, every `hop` of `length` samples, leave of a signal. */
-struct signal {
-    int64_t hop, length, start, count;
-};
-
-/* Frames (batch, frames, n) added where they lie, and what is left of them. */
-static struct node *overlapped(struct tape *tape, struct node *frames, const struct signal *signal)
-{
-    if (frames->imaginary)
-        return node_complex(tape, overlapped(tape, node_real_part(tape, frames), signal),
-                            overlapped(tape, node_imaginary_part(tape, frames), signal));
-    int64_t shape[2] = { frames->shape[0], signal->length }, n = frames->shape[2];
-    int64_t *map = tape_allocate(tape, frames->n, sizeof *map);
-    for (size_t i = 0; map && i < frames->n; i++) {
-        int64_t frame = (int64_t)i / n % frames->shape[1],
-                batch = (int64_t)i / n / frames->shape[1];
-        map[i] = batch * signal->length + frame * signal->hop + (int64_t)i % n;
-    }
-    if (!map) return frames;
-    struct node *whole = node_scatter_add(tape, frames, 2, shape, map);
-    return node_slice(tape, whole, 1, signal->start, signal->count, 1);
-}
-
-/* The spectra as complex numbers (batch, frames, frequencies); *one tells whether there was no batch. */
-static struct node *read_spectra(struct call *call, bool *one)
-{
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input");
-    if (!x->imaginary && x->rank >= 3 && x->shape[x->rank - 1] == 2) {
-        struct node *re = node_slice(tape, x, x->rank - 1, 0, 1, 1),
-                    *im = node_slice(tape, x, x->rank - 1, 1, 1, 1);
-        x = node_complex(tape, node_reshape(tape, re, x->rank - 1, x->shape),
-                         node_reshape(tape, im, x->rank - 1, x->shape));
-    }
-    *one = x->rank == 2;
-    if (!call_require(call, x->imaginary && (x->rank == 2 || x->rank == 3),
-                      "istft takes complex spectra of two or three dimensions"))
-        return x;
-    int64_t shape[3] = { 1, x->shape[x->rank - 2], x->shape[x->rank - 1] };
-    if (!*one) shape[0] = x->shape[0];
-    return node_transpose(tape, node_reshape(tape, x, 3, shape), 1, 2);
-}
-
-/* The signal whose frames have these spectra: overlapped frames by overlapped squares of the window, which may be complex where
- * the signal is. */
-static void istft(struct call *call)
-{
-    struct tape *tape = call->tape;
-    bool one;
-    struct node *x = read_spectra(call, &one), *y;
-    int64_t n = call_int(call, "n_fft");
-    int64_t hop = call_is_none(call, "hop_length") ? n / 4 : call_int(call, "hop_length");
-    if (!call_require(call, n >= 1 && hop >= 1 && n <= INT32_MAX && hop <= INT32_MAX && x->n,
-                      "istft takes positive frames and steps"))
-        return;
-    enum dtype part = part_dtype(x);
-    int64_t frames = x->shape[1], length = n + hop * (frames - 1);
-    struct spectrum spectrum = { .count = 1, .dims = { 2 }, .points = { n } };
-    bool onesided = call_is_none(call, "onesided") ? x->shape[2] != n : call_bool(call, "onesided");
-    bool complex_valued = call_bool(call, "return_complex");
-    if (!call_require(call, x->shape[2] == (onesided ? n / 2 + 1 : n),
-                      "%lld frequencies of frames of %lld", (long long)x->shape[2], (long long)n))
-        return;
-    /* Of a real signal only the lower half of both sides is read. */
-    if (!onesided && !complex_valued) x = node_slice(tape, x, 2, 0, n / 2 + 1, 1);
-    y = complex_valued && !onesided ? over(call, x, &spectrum, 1, false)
-                                    : to_real(call, x, &spectrum);
-    if (!complex_valued) y = node_real_part(tape, y);
-    spectrum.scale = call_bool(call, "normalized") ? SCALE_ROOT : SCALE_ALL;
-    struct node *window = window_of(call, n, part);
-    if (!complex_valued) window = node_real_part(tape, window);
-    y = node_multiply(tape, scaled(tape, y, &spectrum), window);
-    struct node *weights =
-        node_broadcast(tape, node_multiply(tape, window, window), 3, (int64_t[]){ 1, frames, n });
-    bool center = call_bool(call, "center");
-    int64_t start = center ? n / 2 : 0, end = center ? length - n / 2 : length, wanted = -1;
-    if (!call_is_none(call, "length")) {
-        wanted = call_int(call, "length");
-        if (!call_require(call, wanted >= 0 && wanted <= INT32_MAX, "a signal of %lld samples",
-                          (long long)wanted))
-            return;
-        end = start + wanted < length ? start + wanted : length;
-    }
-    if (!call_require(call, start < end, "the frames leave no signal")) return;
-    const struct signal signal = { hop, length, start, end - start };
-    y = node_divide(tape, overlapped(tape, y, &signal), overlapped(tape, weights, &signal));
-    if (wanted > signal.count) y = resized(tape, y, 1, wanted);
-    if (one) y = node_reshape(tape, y, 1, y->shape + 1);
-    return_spectrum(call, y, part);
-}
-
 /* clang-format off */
 #define ONE "(Tensor input, int? n=None, int dim=-1, str? norm=None)"
 #define TWO "(Tensor input, int[]? s=None, int[] dim=[-2, -1], str? norm=None)"
@@ -675,7 +479,6 @@ static void istft(struct call *call)
     { "fft." name, TORCH, ONE, function, OP_ONE_NODE, 1, direction }, \
     { "fft." name "2", TORCH, TWO, function, OP_ONE_NODE, 2, direction }, \
     { "fft." name "n", TORCH, ANY, function, OP_ONE_NODE, 0, direction }
-#define FRAMES "(Tensor input, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None"
 const struct op ops_fourier[] = {
     FAMILY("fft", fft, "forward"),
     FAMILY("ifft", fft, "inverse"),
@@ -690,10 +493,6 @@ const struct op ops_fourier[] = {
     { "_fft_c2c", ATEN, "(Tensor input, int[] dim, int normalization, bool forward)", fft_c2c, OP_ONE_NODE, 0, NULL },
     { "_fft_r2c", ATEN, "(Tensor input, int[] dim, int normalization, bool onesided)", fft_r2c, OP_ONE_NODE, 0, NULL },
     { "_fft_c2r", ATEN, "(Tensor input, int[] dim, int normalization, int last_dim_size)", fft_c2r, OP_ONE_NODE, 0, NULL },
-    { "stft", ATEN, FRAMES ", bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 1, NULL },
-    { "stft", TENSOR | TORCH | ATEN, FRAMES ", bool center=True, str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 0, NULL },
-    { "stft", TENSOR | TORCH, FRAMES ", bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 1, NULL },
-    { "istft", TENSOR | TORCH, FRAMES ", bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False)", istft, OP_ONE_NODE, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(fourier);

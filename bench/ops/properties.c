@@ -24,8 +24,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Extents of the last dimension, for tests that go by rows and columns. */
-static size_t row_of(const struct tensor *t)
+size_t random_row(const struct tensor *t)
 {
     int64_t last = t->rank ? t->shape[t->rank - 1] : 1;
     return last > 0 ? (size_t)last : 1;
@@ -157,7 +156,7 @@ static bool distribution_holds(const struct bench_property *property, const stru
         (void)snprintf(reason, bytes, "the distribution is %.4f away from %s; the limit is %.4f",
                        worst, distribution->name, limit);
     if (holds)
-        holds = order_holds(context, drawn, sorted, drawn + n, n, row_of(got), reason, bytes);
+        holds = order_holds(context, drawn, sorted, drawn + n, n, random_row(got), reason, bytes);
 done:
     arena_release(&arena);
     return holds;
@@ -222,4 +221,74 @@ void random_return(struct call *call, const struct distribution *distribution,
     }
     call_return_random(call, node, dtype, rank, shape,
                        random_property(call, distribution, parameters));
+}
+
+/* ---- choices of 0 and 1 ---------------------------------------------------------------------- */
+
+bool random_choices_hold(double *x, const double *chances, double p, size_t n, size_t row,
+                         char *reason, size_t bytes)
+{
+    double most = 1;
+    for (size_t i = 0; i < n; i++) {
+        double chance = chances ? chances[i] : p, deviation = sqrt(chance * (1 - chance));
+        x[i] = isnan(x[i]) || !(deviation > 0) ? 0 : (x[i] - chance) / deviation;
+        most = fmax(most, fabs(x[i]));
+    }
+    return draws_are_independent(&(struct draws){ x, n, row && n % row == 0 ? row : 1, most },
+                                 reason, bytes);
+}
+
+struct chance {
+    const double *probability; /* of a 1, per element */
+    size_t n;
+};
+
+/* 0 or 1 only; certain elements as they must be; the number of ones within six sigma. */
+static bool chances_hold(const struct bench_property *property, const struct tensor *got,
+                         char *reason, size_t bytes)
+{
+    const struct chance *chance = property->context;
+    struct arena arena = { 0 };
+    struct tensor dense;
+    double ones = 0, mean = 0, variance = 0;
+    bool holds = false;
+    double *x = arena_allocate_array(&arena, 2 * chance->n, sizeof *x);
+
+    if (!x || tensor_densify(&dense, &arena, got).code) {
+        (void)snprintf(reason, bytes, "there is no memory to test the distribution");
+        goto done;
+    }
+    dtype_to_double(x, dense.data, dense.dtype, chance->n);
+    for (size_t i = 0; i < chance->n; i++) {
+        double p = chance->probability[i];
+        if ((x[i] != 0 && x[i] != 1) || (p == 0 && x[i] != 0) || (p == 1 && x[i] != 1)) {
+            (void)snprintf(reason, bytes, "element %zu is %g where the probability of 1 is %g", i,
+                           x[i], p);
+            goto done;
+        }
+        ones += x[i];
+        mean += p;
+        variance += p * (1 - p);
+    }
+    holds = fabs(ones - mean) <= 6.2 * sqrt(variance) + 12;
+    if (!holds)
+        (void)snprintf(reason, bytes, "%g ones where %g +- %g are expected", ones, mean,
+                       sqrt(variance));
+    else
+        holds = random_choices_hold(x, chance->probability, 0, chance->n, random_row(got), reason,
+                                    bytes);
+done:
+    arena_release(&arena);
+    return holds;
+}
+
+const struct bench_property *random_chances(struct tape *tape, const double *probability, size_t n)
+{
+    struct chance *chance = tape_allocate(tape, 1, sizeof *chance);
+    struct bench_property *property = tape_allocate(tape, 1, sizeof *property);
+    if (tape_failed(tape)) return NULL;
+    *chance = (struct chance){ probability, n };
+    *property = (struct bench_property){ "zeros and ones; their number within 6.2 sigma (1e-9)",
+                                         chances_hold, chance };
+    return property;
 }

@@ -43,6 +43,13 @@ bool random_uniforms_hold(double *u, size_t n, const char *law, char *reason, si
 bool random_choices_hold(double *x, const double *chances, double p, size_t n, size_t row,
                          char *reason, size_t bytes);
 
+/* The property "0 or 1, each 1 with its probability", of n elements; `probability` lives as long as the tape. NULL and a
+ * failure when there is no memory. */
+const struct bench_property *random_chances(struct tape *tape, const double *probability, size_t n);
+
+/* Elements of a row, for tests of independence: the last extent, 1 of a number. */
+size_t random_row(const struct tensor *t);
+
 /* Return a tensor of draws: property in both arithmetics, values in the native one. */
 void random_return(struct call *call, const struct distribution *distribution,
                    const double *parameters, enum dtype dtype, int rank, const int64_t *shape);

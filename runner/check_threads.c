@@ -13,7 +13,7 @@
 
 /* The committer hears of outcomes that are so many, or that come so long after the last ones it heard
  * of. Waking it costs some 10 us, a small call as much. */
-enum { TOLD_CALLS = 64 };
+enum { TOLD_CALLS = 256 };
 static const double told_every_s = 0.005;
 
 static void announce(struct check_threads *threads)

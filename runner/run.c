@@ -15,9 +15,11 @@
 #include "report/ci_reports.h"
 #include "report/progress.h"
 #include "report/summary.h"
+#include "runner/background_sync.h"
 #include "runner/call_estimates.h"
 #include "runner/check_threads.h"
 #include "runner/checkers.h"
+#include "runner/committer.h"
 #include "runner/interrupts.h"
 #include "runner/one_call.h"
 #include "runner/run_inputs.h"
@@ -39,6 +41,7 @@ struct run {
     struct check_threads *threads; /* started with the first call; or NULL */
     struct summary summary;
     struct progress progress;
+    struct background_sync sync; /* of the files of parts.first */
     double started_s, synced_s;
 };
 
@@ -129,24 +132,14 @@ static struct status open_ahead(struct run *run)
 static struct status close_finished(struct run *run)
 {
     struct run_parts *parts = &run->parts;
-    while (parts->tree && parts->first && !run_part_calls_left(parts->first))
+    while (parts->tree && parts->first && !run_part_calls_left(parts->first)) {
+        TRY(background_sync_end(&run->sync));
         TRY(run_parts_finish_first(parts));
+    }
     return status_ok();
 }
 
 /* ---- the loop of the committer ---------------------------------------------------------- */
-
-/* What is told of a call whose rows are written. */
-static struct status tell_call(struct run *run, const struct case_outcome *outcome,
-                               const char *name)
-{
-    TRY(summary_add(&run->summary, outcome, name, run->parts.first->place));
-    if (run->options->told.tell)
-        TRY(run->options->told.tell(run->options->told.context, outcome, name));
-    progress_count(&run->progress,
-                   outcome->forward == VERDICT_ERROR || outcome->backward == VERDICT_ERROR);
-    return status_ok();
-}
 
 /* Those of `ready` outcomes that are of the first dump and come before one that ends the run, whose
  * reason is *fatal then. */
@@ -161,18 +154,14 @@ static size_t committable(struct status *fatal, const struct run *run, size_t re
     return ready;
 }
 
-/* All rows first, in as few writes as there are files. */
 static struct status commit(struct run *run, size_t ready)
 {
-    struct run_part *part = run->parts.first;
+    const struct committer committer = { &run->summary, &run->progress, &run->options->told };
+    const struct case_outcome *outcomes[CHECK_SLOTS];
     struct status fatal = status_ok();
     size_t count = committable(&fatal, run, ready);
-    for (size_t i = 0; i < count; i++)
-        TRY(run_part_add(part, i, check_threads_outcome(run->threads, i)));
-    TRY(run_part_commit(part, count));
-    for (size_t i = 0; i < count; i++)
-        TRY(tell_call(run, check_threads_outcome(run->threads, i),
-                      run_part_name(part, part->committed - count + i)));
+    for (size_t i = 0; i < count; i++) outcomes[i] = check_threads_outcome(run->threads, i);
+    TRY(committer_take(&committer, run->parts.first, outcomes, count));
     check_threads_commit(run->threads, count);
     return fatal;
 }
@@ -192,7 +181,7 @@ static struct status sync_now_and_then(struct run *run, double now_s)
 {
     if (now_s - run->synced_s < sync_every_s) return status_ok();
     run->synced_s = now_s;
-    return result_files_sync(&run->parts.first->output.files);
+    return background_sync_begin(&run->sync, &run->parts.first->output.files);
 }
 
 /* Rows in order as they come, until all are there. */
@@ -266,6 +255,8 @@ static struct status check_all(bool *left, struct run *run)
     run->synced_s = clock_seconds();
     struct status status = take_calls(run, part);
     if (!status.code) status = check_calls(run, &interrupts);
+    struct status synced = background_sync_end(&run->sync);
+    if (!status.code) status = synced;
     progress_end(&run->progress);
     if (status.code && run->threads) status = ended_early(run, status);
     status = stop_threads(left, run, &interrupts, status);

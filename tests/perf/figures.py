@@ -199,6 +199,19 @@ def many_calls(bench):
                  "≥ 50,000 a second", "4.5 a second", run.seconds / (10 * bench.yardstick("json")), "Python's json.loads of the dump")
 
 
+def committer(bench):
+    """The rows of all calls go through one thread: what it takes for a call, whatever the others are doing."""
+    calls = 200000
+    text = bench.run("bench_commit", bench.dump("calls", calls), bench.folder)
+    found = re.search(r"of (\d+) bytes.*: ([\d.]+) us a call; the same bytes written: ([\d.]+) us", text)
+    if not found:
+        raise NotMeasured("bench_commit: " + text.strip())
+    call, plain = float(found.group(2)), float(found.group(3))
+    yield Figure("committer", "rows of small calls through the one thread that writes them",
+                 f"{1e6 / call:,.0f} calls a second of {found.group(1)} bytes", "≥ 1,000,000 a second", "–",
+                 call / plain, "a plain write of the same bytes")
+
+
 def recorded(bench):
     folder = os.path.join(bench.folder, "recorded")
     os.mkdir(folder)
@@ -433,6 +446,7 @@ GROUPS = {
     "small": small_dumps,
     "strict": strict,
     "calls": many_calls,
+    "committer": committer,
     "three-way": three_way,
     "recorded": recorded,
     "products": products,

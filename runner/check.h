@@ -8,6 +8,7 @@
 #ifndef PROBE_RUNNER_CHECK_H
 #define PROBE_RUNNER_CHECK_H
 
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@
 #include "runner/call_tensors.h"
 #include "runner/devices/device.h"
 #include "runner/memory_budget.h"
+#include "runner/start_gate.h"
 #include "standards/budget.h"
 
 struct error_data;
@@ -42,7 +44,8 @@ struct check_setup {
     const struct budget *row_budget;     /* that rows are held to, or NULL */
     const char *backend;                 /* whose budget it is */
     struct memory_budget *budget;
-    sem_t *compute_slots; /* one per core: more threads than that only wait for devices */
+    sem_t *compute_slots;    /* one per core: more threads than that only wait for devices */
+    struct start_gate *gate; /* passed before a device is used; NULL: the devices are ready */
 };
 
 /* What a thread that checks calls owns. */
@@ -50,7 +53,9 @@ struct checker {
     const struct check_setup *setup; /* of the dump whose calls it checks now */
     struct arena arena;
     struct device *device;
-    struct help help; /* with the call that it checks */
+    pthread_mutex_t *turn; /* with the device; NULL: nobody else has it */
+    bool once;             /* it checks one call, ahead of those who have the devices */
+    struct help help;      /* with the call that it checks */
 };
 
 /* Check call `position` of the dump. False when the run was stopped meanwhile and there is no

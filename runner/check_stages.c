@@ -31,11 +31,13 @@ static struct status run_device(struct check *k)
     struct device *device = k->checker->device;
     bool waits = device->class->external;
     if (waits) check_return_slot(k->setup);
+    if (k->checker->turn) pthread_mutex_lock(k->checker->turn);
     struct status status =
         device->class->run(device, &call->got, k->arena, &call->c, call->c.has_backward);
     if (!status.code)
         status =
             repeats_run(&call->repeats, k->arena, device, &call->c, &call->got, k->setup->runs);
+    if (k->checker->turn) pthread_mutex_unlock(k->checker->turn);
     if (waits) check_take_slot(k->setup);
     (void)environment_restore_arithmetic();
     if (!status.code) status = autocast_gradients(&call->got.gradients, call->autocast, k->arena);
@@ -200,6 +202,16 @@ static struct status judge_all(struct check *k, double *since)
     return show_watch(k);
 }
 
+/* Wait until the devices are there, with what needs none of them done. */
+static struct status wait_for_devices(struct check *k)
+{
+    bool waits = k->checker->device->class->external;
+    if (waits) check_return_slot(k->setup);
+    bool passed = start_gate_pass(k->setup->gate);
+    if (waits) check_take_slot(k->setup);
+    return passed ? status_ok() : status_error(STATUS_INTERRUPTED, "the devices did not start");
+}
+
 /* The inputs of the call: those it came with, or made; as it computed with them. */
 static struct status make_inputs(struct check *k)
 {
@@ -233,6 +245,11 @@ struct ending check_stages(struct check *k)
     end_stage(&times->reference_s, &since);
     if (status.code) return (struct ending){ status, CAUSE_NO_REFERENCE };
 
+    if (setup->gate) {
+        status = wait_for_devices(k);
+        if (status.code) return (struct ending){ status, CAUSE_NONE };
+        since = clock_seconds();
+    }
     status = run_device(k);
     end_stage(&times->device_s, &since);
     if (status.code) return (struct ending){ status, CAUSE_DEVICE_DECLINED };

@@ -125,7 +125,9 @@ static void *work(void *context)
         self->checker->setup = call.setup;
         if (!case_check(out, self->checker, call.position)) break;
         hand_over(threads, call.index);
+        if (self->checker->once) break;
     }
+    if (self->checker->once) arena_release(&self->checker->arena);
     environment_leave_thread();
 
     pthread_mutex_lock(&threads->mutex);
@@ -172,6 +174,7 @@ struct status check_threads_start(struct check_threads *out, struct checker *che
     open_locks(out);
     for (; out->count < n_checkers; out->count++) {
         int error = start_thread(out, &checkers[out->count]);
+        if (!error) out->lasting += !checkers[out->count].once;
         if (!error) continue;
         /* Fewer threads give the same files. */
         if (out->count) break;
@@ -202,7 +205,7 @@ void check_threads_expect(struct check_threads *threads, const double *seconds, 
     size_t first = threads->added - count;
     size_t gone = threads->taken > first ? threads->taken - first : 0;
     threads->last_first = first + gone;
-    last_calls_open(&threads->last_calls, seconds + gone, count - gone, threads->count);
+    last_calls_open(&threads->last_calls, seconds + gone, count - gone, threads->lasting);
     pthread_mutex_unlock(&threads->mutex);
 }
 

@@ -58,10 +58,10 @@ struct check_threads {
 
     int ready_fd; /* readable when check_threads_ready may have more to say */
     struct check_thread items[CHECK_THREADS_MAX];
-    size_t count;
+    size_t count, lasting; /* `lasting`: those that take one call after the other */
 };
 
-/* Start a thread for each checker (their devices are open); `team` is theirs. All must stay where they are until
+/* Start a thread for each checker (their devices are open, those that check one call come last); `team` is theirs. All must stay where they are until
  * check_threads_end. The threads wait for calls. `out` is all zeros as yet: it is large, and a run of few calls
  * touches little of it. */
 struct status check_threads_start(struct check_threads *out, struct checker *checkers,

@@ -16,6 +16,8 @@
 enum {
     BLAS_BUFFER_BYTES = 8 << 20, /* per thread: packed panels, stack */
     SMALLEST_ARENA_KEEP = 1 << 20,
+    MOST_AHEAD = 32, /* calls: what a core does while a framework starts, when they are large */
+    SHARE_AHEAD = 8, /* of the memory, for what each of these has beside its call */
     MOST_HELPERS_ROOM = 32 << 20, /* for a part of others' work */
     LARGEST_ARENA_KEEP_GB = 4,
 };
@@ -87,13 +89,19 @@ static struct status open_devices(struct checkers *all, const struct run_options
     size_t wanted = all->n_working * (class->sharing ? class->sharing : 1);
     if (wanted > calls) wanted = calls ? calls : 1;
     if (wanted > CHECK_THREADS_MAX) wanted = CHECK_THREADS_MAX;
-    all->items = memory_allocate_zeroed(wanted, sizeof *all->items);
+    all->items = memory_allocate_zeroed(wanted + MOST_AHEAD, sizeof *all->items);
     if (!all->items) return status_no_memory(wanted * sizeof *all->items);
     struct status status = open_each(all, o, wanted, &arena);
     arena_release(&arena);
-    for (size_t i = 0; !status.code && class->ready && i < all->count; i++)
-        status = class->ready(all->items[i].device);
     return status;
+}
+
+struct status checkers_ready(struct checkers *checkers)
+{
+    const struct device_class *class = checkers->class;
+    for (size_t i = 0; class->ready && i < checkers->count; i++)
+        TRY(class->ready(checkers->items[i].device));
+    return status_ok();
 }
 
 /* ---- memory ----------------------------------------------------------------------------- */
@@ -110,10 +118,44 @@ static uint64_t resident_bytes(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* How many calls go ahead of the devices, where these take time to start. */
+static size_t count_ahead(const struct checkers *all, size_t calls, uint64_t granted)
+{
+    if (!all->class->ready || calls <= all->count) return 0;
+    size_t wanted = calls - all->count < MOST_AHEAD ? calls - all->count : MOST_AHEAD;
+    if (wanted > CHECK_THREADS_MAX - all->count) wanted = CHECK_THREADS_MAX - all->count;
+    uint64_t most = granted / SHARE_AHEAD / BLAS_BUFFER_BYTES;
+    return wanted < most ? wanted : (size_t)most;
+}
+
+/* They have the devices of the others. */
+static struct status open_ahead(struct checkers *all, size_t limit)
+{
+    if (!all->n_ahead) return status_ok();
+    all->turns = memory_allocate_zeroed(all->count, sizeof *all->turns);
+    if (!all->turns) return status_no_memory(all->count * sizeof *all->turns);
+    for (size_t i = 0; i < all->count; i++) pthread_mutex_init(&all->turns[i], NULL);
+    for (size_t i = 0; i < all->count + all->n_ahead; i++) {
+        struct checker *checker = &all->items[i];
+        checker->once = i >= all->count;
+        checker->device = all->items[i % all->count].device;
+        checker->turn = &all->turns[i % all->count];
+        checker->help.team = &all->team;
+        if (checker->once) arena_reserve(&checker->arena, limit);
+    }
+    return status_ok();
+}
+
+static void close_turns(struct checkers *all)
+{
+    for (size_t i = 0; all->turns && i < all->count; i++) pthread_mutex_destroy(&all->turns[i]);
+    memory_release(all->turns);
+}
+
 /* The budget of the calls is what is left of the memory that the user grants when the process
  * itself, the spare blocks of the arenas and the buffers of BLAS are paid for. Where there are fewer calls than
  * threads the other threads help. */
-static struct status open_gates(struct checkers *all, const struct run_options *o)
+static struct status open_gates(struct checkers *all, const struct run_options *o, size_t ahead)
 {
     uint64_t granted = o->memory_bytes ? o->memory_bytes : memory_available_bytes() / 10 * 6;
     size_t cores = (size_t)environment_cores(), threads = computing_threads(o);
@@ -123,8 +165,9 @@ static struct status open_gates(struct checkers *all, const struct run_options *
     if (keep < SMALLEST_ARENA_KEEP) keep = SMALLEST_ARENA_KEEP;
     if (keep > (uint64_t)LARGEST_ARENA_KEEP_GB << 30) keep = (uint64_t)LARGEST_ARENA_KEEP_GB << 30;
     uint64_t room = keep < MOST_HELPERS_ROOM ? keep : MOST_HELPERS_ROOM;
+    all->n_ahead = count_ahead(all, ahead, granted);
     uint64_t fixed = resident_bytes() + all->count * (keep + BLAS_BUFFER_BYTES) +
-                     spares * (room + BLAS_BUFFER_BYTES);
+                     spares * (room + BLAS_BUFFER_BYTES) + all->n_ahead * BLAS_BUFFER_BYTES;
     uint64_t limit = granted > 2 * fixed ? granted - fixed : granted / 2;
 
     for (size_t i = 0; i < all->count; i++) {
@@ -132,6 +175,7 @@ static struct status open_gates(struct checkers *all, const struct run_options *
         arena_reserve(&all->items[i].arena, (size_t)limit);
         all->items[i].help.team = &all->team;
     }
+    TRY(open_ahead(all, (size_t)limit));
     memory_budget_init(&all->budget, limit);
     if (sem_init(&all->compute_slots, 0, (unsigned)slots)) {
         memory_budget_destroy(&all->budget);
@@ -149,7 +193,16 @@ struct status checkers_open(struct checkers *out, const struct run_options *opti
 {
     *out = (struct checkers){ .backend = backend };
     TRY(open_devices(out, options, calls));
-    return open_gates(out, options);
+    TRY(checkers_ready(out));
+    return open_gates(out, options, 0);
+}
+
+struct status checkers_begin(struct checkers *out, const struct run_options *options,
+                             const char *backend, size_t calls)
+{
+    *out = (struct checkers){ .backend = backend };
+    TRY(open_devices(out, options, calls));
+    return open_gates(out, options, calls);
 }
 
 struct status checkers_accept(const struct checkers *checkers, const struct run_inputs *inputs)
@@ -208,6 +261,9 @@ void checkers_close(struct checkers *checkers)
         checkers->items[i].device->class->close(checkers->items[i].device);
         arena_release(&checkers->items[i].arena);
     }
+    for (size_t i = 0; i < checkers->n_ahead; i++)
+        arena_release(&checkers->items[checkers->count + i].arena);
+    close_turns(checkers);
     memory_release(checkers->items);
     if (!checkers->has_gates) return;
     memory_budget_destroy(&checkers->budget);

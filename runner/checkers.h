@@ -12,6 +12,10 @@ struct checkers {
     const struct device_class *class;
     struct checker *items; /* owned, with their open devices */
     size_t count;
+    /* Behind these: for one call each, whose reference is made while the devices start, and which then take turns with
+     * the others. */
+    size_t n_ahead;
+    pthread_mutex_t *turns; /* owned, where there are such: one for each device */
     size_t
         n_working; /* of these that are at work at a time: others have a call waiting for a device that is shared */
     struct memory_budget budget;
@@ -28,6 +32,11 @@ struct checkers {
  */
 struct status checkers_open(struct checkers *out, const struct run_options *options,
                             const char *backend, size_t calls);
+
+/* The same in two steps: begin, with others that go ahead, and wait until the devices are ready. */
+struct status checkers_begin(struct checkers *out, const struct run_options *options,
+                             const char *backend, size_t calls);
+struct status checkers_ready(struct checkers *checkers);
 
 /* Can the device check this dump? STATUS_BAD_INPUT says why not. */
 struct status checkers_accept(const struct checkers *checkers, const struct run_inputs *inputs);

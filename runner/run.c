@@ -25,6 +25,7 @@
 #include "runner/run_inputs.h"
 #include "runner/run_parts.h"
 #include "runner/run_report.h"
+#include "runner/start_gate.h"
 
 enum {
     POLL_MS = 200,                  /* how often the progress line is looked after */
@@ -39,6 +40,8 @@ struct run {
     char *backend, *profile; /* names of those of the first dump; owned */
     struct checkers checkers;
     struct check_threads *threads; /* started with the first call; or NULL */
+    struct start_gate gate;        /* of the devices */
+    bool goes_ahead;               /* the calls are handed over before the devices are ready */
     struct summary summary;
     struct progress progress;
     struct background_sync sync; /* of the files of parts.first */
@@ -52,8 +55,9 @@ static struct status start_threads(struct run *run)
     if (run->threads) return status_ok();
     struct check_threads *threads = memory_allocate_zeroed(1, sizeof *threads);
     if (!threads) return status_no_memory(sizeof *threads);
-    struct status status =
-        check_threads_start(threads, run->checkers.items, run->checkers.count, &run->checkers.team);
+    struct checkers *checkers = &run->checkers;
+    struct status status = check_threads_start(
+        threads, checkers->items, checkers->count + checkers->n_ahead, &checkers->team);
     if (!status.code) run->threads = threads;
     else memory_release(threads);
     return status;
@@ -71,16 +75,22 @@ static struct status expect_last(struct run *run, const struct run_part *part)
     return status_ok();
 }
 
-/* The calls of a dump that was opened: some are done, the others are for the threads. */
+static struct status hand_over(struct run *run, struct run_part *part)
+{
+    if (!part->batch.count) return status_ok();
+    TRY(start_threads(run));
+    check_threads_add(run->threads, &part->batch);
+    return expect_last(run, part);
+}
+
+/* The calls of a dump that was opened: some are done, the others are for the threads, where these do not have them
+ * yet. */
 static struct status take_calls(struct run *run, struct run_part *part)
 {
     const struct ci_counts counts = summary_ci_counts(&run->summary);
     progress_expect(&run->progress, run_parts_expected_calls(&run->parts), run->summary.earlier,
                     counts.errors, clock_seconds());
-    if (!part->batch.count) return status_ok();
-    TRY(start_threads(run));
-    check_threads_add(run->threads, &part->batch);
-    return expect_last(run, part);
+    return run->goes_ahead ? status_ok() : hand_over(run, part);
 }
 
 /* The backend of the first dump is that of all. */
@@ -89,8 +99,24 @@ static struct status open_checkers(struct run *run, const struct run_inputs *inp
     run->backend = memory_copy_string(inputs->backend);
     run->profile = memory_copy_string(profile_name(inputs->profile));
     if (!run->backend || !run->profile) return status_no_memory(0);
+    if (run->goes_ahead)
+        return checkers_begin(&run->checkers, run->options, run->backend, inputs->order.count);
     return checkers_open(&run->checkers, run->options, run->backend,
                          run->parts.tree ? SIZE_MAX : inputs->order.count);
+}
+
+/* Of a new run over one dump it is known which calls there will be: their inputs and references are made while the
+ * devices start. */
+static struct status go_ahead(struct run *run, struct run_part *part)
+{
+    if (run->checkers.class->ready) {
+        TRY(run_part_prepare(part, &run->checkers));
+        part->setup.gate = &run->gate;
+        TRY(hand_over(run, part));
+        return checkers_ready(&run->checkers);
+    }
+    run->goes_ahead = false;
+    return status_ok();
 }
 
 /* The next dump, *out, NULL when it was refused. Files are opened when everything else is ready, so that
@@ -103,8 +129,10 @@ static struct status open_next(struct run_part **out, struct run *run)
     *out = NULL;
     if (!part) return status_ok();
     if (!run->checkers.count) TRY(open_checkers(run, &part->inputs));
+    if (run->goes_ahead) TRY(go_ahead(run, part));
     TRY(run_parts_admit(parts, &run->checkers, &run->summary));
     if (parts->last != part) return status_ok();
+    start_gate_open(&run->gate);
     run_report_opened(parts, part);
     *out = part;
     return status_ok();
@@ -243,14 +271,28 @@ static struct status stop_threads(bool *left, struct run *run, const struct inte
     return status;
 }
 
+/* The threads that went ahead of devices which did not start, or of files that could not be made. */
+static struct status not_started(bool *left, struct run *run, struct status status)
+{
+    if (!run->threads) return status;
+    start_gate_shut(&run->gate);
+    check_threads_stop(run->threads);
+    memory_budget_close(&run->checkers.budget);
+    *left = !check_threads_ended(run->threads, GRACE_MS);
+    if (!*left) check_threads_end(run->threads);
+    return status;
+}
+
 /* Until there is a dump to check a signal ends the process at once, as nothing is lost then. */
 static struct status check_all(bool *left, struct run *run)
 {
     struct interrupts interrupts;
     struct run_part *part = NULL;
-    while (run_parts_more(&run->parts) && !part) TRY(open_next(&part, run));
+    struct status opened = status_ok();
+    while (!opened.code && run_parts_more(&run->parts) && !part) opened = open_next(&part, run);
+    if (!opened.code && part) opened = interrupts_open(&interrupts);
+    if (opened.code) return not_started(left, run, opened);
     if (!part) return status_ok();
-    TRY(interrupts_open(&interrupts));
     progress_start(&run->progress, stderr, !run->options->no_progress, 0, 0, 0, run->started_s);
     run->synced_s = clock_seconds();
     struct status status = take_calls(run, part);
@@ -294,6 +336,7 @@ static struct status run_finish(int *exit_status, struct run *run)
 
 static void run_close(struct run *run)
 {
+    start_gate_destroy(&run->gate);
     memory_release(run->threads);
     run_parts_close(&run->parts);
     checkers_close(&run->checkers);
@@ -305,15 +348,23 @@ static void run_close(struct run *run)
 struct status run_checks(int *exit_status, const struct run_options *options,
                          const struct dump_tree *tree)
 {
-    struct run run = { .options = options, .summary.tree = tree, .started_s = clock_seconds() };
+    struct run *run = memory_allocate_zeroed(1, sizeof *run);
     bool left = false;
+    if (!run) return status_no_memory(sizeof *run);
+    *run = (struct run){ .options = options,
+                         .summary.tree = tree,
+                         .goes_ahead = !tree && !options->result_csv_path,
+                         .started_s = clock_seconds() };
+    start_gate_init(&run->gate);
     struct status status = run_report_check(options, tree);
-    if (!status.code) status = run_parts_open(&run.parts, options, tree);
-    if (!status.code) status = check_all(&left, &run);
-    if (!status.code) status = run_finish(exit_status, &run);
-    else if (status.code == STATUS_INTERRUPTED) run_break_off(&run);
+    if (!status.code) status = run_parts_open(&run->parts, options, tree);
+    if (!status.code) status = check_all(&left, run);
+    if (!status.code) status = run_finish(exit_status, run);
+    else if (status.code == STATUS_INTERRUPTED) run_break_off(run);
     /* Threads that are still at work use everything here; the process is about to end. */
-    if (!left) run_close(&run);
+    if (left) return status;
+    run_close(run);
+    memory_release(run);
     return status;
 }
 

@@ -84,22 +84,33 @@ static struct run_options told_options(const struct run_part *part)
     return told;
 }
 
-struct status run_part_open_output(struct run_part *part, struct checkers *checkers,
-                                   struct summary *summary)
+struct status run_part_prepare(struct run_part *part, struct checkers *checkers)
 {
+    if (part->repeat) return status_ok();
     TRY(checkers_accept(checkers, &part->inputs));
-    TRY(checkers_describe(&part->inputs.record, checkers));
     const struct run_options told = told_options(part);
     TRY(repeat_command_make(&part->repeat, &told));
     TRY(reproduce_command_make(&part->reproduce, &told));
     part->setup = checkers_setup(checkers, &part->options, &part->inputs, part->repeat);
     part->setup.style.reproduce = part->reproduce;
+    if (part->options.save_error_data) part->setup.error_data = &part->output.error_data;
+    part->batch = (struct check_batch){ .setup = &part->setup,
+                                        .positions = part->inputs.order.positions,
+                                        .count = part->inputs.order.count };
+    return status_ok();
+}
+
+/* The calls of a new run are all that there are: whoever was given them before has the right ones. */
+struct status run_part_open_output(struct run_part *part, struct checkers *checkers,
+                                   struct summary *summary)
+{
+    TRY(run_part_prepare(part, checkers));
+    TRY(checkers_describe(&part->inputs.record, checkers));
     TRY(run_output_open(&part->output, summary, summary->tree ? part->place : 0, part->repeat,
                         &part->options, &part->inputs));
-    if (part->output.error_directory) part->setup.error_data = &part->output.error_data;
-    part->batch = (struct check_batch){ .setup = &part->setup,
-                                        .positions = part->output.pending,
-                                        .count = part->output.n_pending };
+    if (!part->options.result_csv_path) return status_ok();
+    part->batch.positions = part->output.pending;
+    part->batch.count = part->output.n_pending;
     return status_ok();
 }
 

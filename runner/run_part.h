@@ -41,6 +41,11 @@ struct run_part {
 struct status run_part_open_inputs(struct run_part *out, const struct run_options *options,
                                    const struct dump_place *place, struct call_set *met);
 
+/* Make ready what threads need to check the calls of a new run, whose batch is there then: before its files are open, where
+ * that is worth while. What they do with the devices has to wait for run_part_open_output, which does this where
+ * nobody did. */
+struct status run_part_prepare(struct run_part *part, struct checkers *checkers);
+
 /* Open its files and say what of it is to be checked.
  *
  *   checkers  of the run, with open devices; must outlive the part

@@ -589,6 +589,71 @@ START_TEST(the_device_says_what_it_is)
 }
 END_TEST
 
+/* A run of 20 calls on one worker that greets in some way, when the program has ten threads. */
+static struct outcome run_late(const struct workspace *w, const char *greeting, const char *out)
+{
+    char backend[600], ut[] = PROBE_UT;
+    snprintf(backend, sizeof backend, "worker:%s/tests/plugin/worker-peer %s 10", dirname(ut),
+             greeting);
+    return run_program(w, "-api_info", "dump.json", "-o", out, "--backend", backend, "-n", "1",
+                       NULL);
+}
+
+/* While a worker starts there is work for more calls than it will take at a time. The files are the same. */
+START_TEST(calls_go_ahead_of_a_worker)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 20, 5);
+    struct outcome late = run_late(&w, "late", "late"), well = run_late(&w, "well", "well");
+    ck_assert_msg(late.status == 0 || late.status == 5, "%d %s", late.status, late.err);
+    ck_assert_int_eq(well.status, late.status);
+    outcome_free(&late);
+    outcome_free(&well);
+    assert_same_files(only_match(&w, "late/*details*"), only_match(&w, "well/*details*"));
+    assert_same_files(only_match(&w, "late/*result*"), only_match(&w, "well/*result*"));
+    workspace_remove(&w);
+}
+END_TEST
+
+/* What is known by then is in no file: a worker that does not start is a line and leaves nothing. */
+START_TEST(a_worker_that_does_not_start_leaves_nothing)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 20, 5);
+    struct outcome o = run_late(&w, "too_late", "out");
+    ck_assert_int_eq(o.status, 3);
+    ck_assert_msg(strstr(o.err, "no such device: 7") != NULL, "%s", o.err);
+    outcome_free(&o);
+    ck_assert_int_ne(access(in(&w, "out"), F_OK), 0);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Nor does one that is interrupted before the worker has started. */
+START_TEST(a_start_can_be_interrupted)
+{
+    struct workspace w = workspace_make();
+    char backend[600], ut[] = PROBE_UT;
+    snprintf(backend, sizeof backend, "worker:%s/tests/plugin/worker-peer never", dirname(ut));
+    write_many_calls(in(&w, "dump.json"), 20, 5);
+    pid_t child = fork();
+    if (!child) {
+        if (chdir(w.path)) _exit(1);
+        execl(PROBE_UT, PROBE_UT, "-api_info", "dump.json", "-o", "out", "--backend", backend,
+              (char *)NULL);
+        _exit(1);
+    }
+    int status = 0;
+    usleep(500000);
+    ck_assert_int_eq(kill(child, SIGINT), 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFSIGNALED(status) ? WTERMSIG(status) == SIGINT : WEXITSTATUS(status) == 130,
+                  "status %x", status);
+    ck_assert_int_ne(access(in(&w, "out"), F_OK), 0);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Large libraries are loaded by the first call into them: sums need none, and of a decoder whose references pairs
  * certify no element needs balls. (FLINT 3 is linked and has no library of this name.) */
 START_TEST(libraries_come_when_they_are_used)
@@ -648,6 +713,9 @@ int main(void)
     tcase_add_test(tests, fail_on);
     tcase_add_test(tests, lines_that_made_the_calls);
     tcase_add_test(tests, the_device_says_what_it_is);
+    tcase_add_test(tests, calls_go_ahead_of_a_worker);
+    tcase_add_test(tests, a_worker_that_does_not_start_leaves_nothing);
+    tcase_add_test(tests, a_start_can_be_interrupted);
     tcase_add_test(tests, libraries_come_when_they_are_used);
     tcase_add_test(tests, timings_have_a_row_per_call);
     suite_add_tcase(suite, tests);

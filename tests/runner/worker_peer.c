@@ -13,6 +13,8 @@ static const char *const greetings[][2] = {
     { "well", "{\"protocol\":1,\"name\":\"peer\"}" },
     { "ahead", "{\"protocol\":1,\"capabilities\":[\"backward\",\"ahead\"]}" },
     { "forward", "{\"protocol\":1,\"capabilities\":[]}" },
+    { "late", "{\"protocol\":1,\"name\":\"peer\"}" },
+    { "too_late", "{\"error\":\"no such device: 7\"}" },
     { "wavering", "{\"protocol\":1,\"name\":\"peer\"}" },
     { "old", "{\"protocol\":0}" },
     { "mumbling", "hello there" },
@@ -117,6 +119,29 @@ static void waver(const cJSON *request)
     if (pwrite(3, &byte, 1, (off_t)offset->valuedouble) != 1) exit(7);
 }
 
+/* A line of /proc/PID/status. */
+static long status_number(long process, const char *key)
+{
+    char path[64], line[256];
+    long number = 0;
+    snprintf(path, sizeof path, "/proc/%ld/status", process);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, key, strlen(key))) number = atol(line + strlen(key));
+    if (file) fclose(file);
+    return number;
+}
+
+/* Until the program, of which the one that forked this is a child, has so many threads. */
+static void wait_for_threads(int least)
+{
+    long program = status_number(getppid(), "PPid:");
+    for (int i = 0; i < 2000 && status_number(program, "Threads:") < least; i++) usleep(10000);
+    if (status_number(program, "Threads:") >= least) return;
+    fprintf(stderr, "nobody goes ahead of this worker\n");
+    exit(8);
+}
+
 int main(int count, char **arguments)
 {
     const char *greeting = count > 1 ? arguments[1] : "well";
@@ -127,6 +152,8 @@ int main(int count, char **arguments)
         const cJSON *number = cJSON_GetObjectItem(request, "run");
         if (!number) {
             if (!strcmp(greeting, "dying")) exit(4);
+            while (!strcmp(greeting, "never")) pause();
+            if (strstr(greeting, "late")) wait_for_threads(atoi(arguments[2]));
             if (!strcmp(greeting, "proud")) /* of what it was told */
                 fprintf(stderr, "%s", line), exit(4);
             for (size_t i = 0; i < sizeof greetings / sizeof *greetings; i++)

@@ -55,9 +55,10 @@ ALWAYS_INLINE V v_max_bits(V a, V b)
     I greater = _mm256_cmpgt_epi64(i_from_bits(a), i_from_bits(b));
     return _mm256_blendv_pd(b, a, v_from_bits(greater));
 }
-ALWAYS_INLINE V v_exponent(V x)
+/* 2^(1 - e) of normal x with exponent e; infinity of smaller ones. */
+ALWAYS_INLINE V v_reciprocal_power(V x)
 {
-    return _mm256_and_pd(x, v_from_bits(_mm256_set1_epi64x(0x7ff0000000000000)));
+    return _mm256_andnot_pd(x, v_from_bits(_mm256_set1_epi64x(0x7ff0000000000000)));
 }
 ALWAYS_INLINE V v_zero_where(M m, V x) { return _mm256_andnot_pd(m, x); }
 ALWAYS_INLINE V v_only_where(M m, V x) { return _mm256_and_pd(m, x); }
@@ -92,6 +93,9 @@ ALWAYS_INLINE I i_upper_halves(I a, I b)
         _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd));
 }
 ALWAYS_INLINE I w_set(uint32_t x) { return _mm256_set1_epi32((int)x); }
+ALWAYS_INLINE I w_sub(I a, I b) { return _mm256_sub_epi32(a, b); }
+ALWAYS_INLINE I w_min(I a, I b) { return _mm256_min_epu32(a, b); }
+ALWAYS_INLINE bool w_any_zero(I x) { return i_any(_mm256_cmpeq_epi32(x, _mm256_setzero_si256())); }
 ALWAYS_INLINE I w_count_above(I counts, I a, I b)
 {
     return _mm256_sub_epi32(counts, _mm256_cmpgt_epi32(a, b));
@@ -109,7 +113,8 @@ ALWAYS_INLINE V load_f16(const void *p)
 }
 ALWAYS_INLINE V load_bf16(const void *p)
 {
-    __m128i wide = _mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadl_epi64(p)), 16);
+    const __m128i upper = _mm_setr_epi8(-1, -1, 0, 1, -1, -1, 2, 3, -1, -1, 4, 5, -1, -1, 6, 7);
+    __m128i wide = _mm_shuffle_epi8(_mm_loadl_epi64(p), upper);
     return _mm256_cvtps_pd(_mm_castsi128_ps(wide));
 }
 

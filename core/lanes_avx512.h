@@ -55,9 +55,10 @@ ALWAYS_INLINE V v_max_bits(V a, V b)
 {
     return v_from_bits(_mm512_max_epu64(i_from_bits(a), i_from_bits(b)));
 }
-ALWAYS_INLINE V v_exponent(V x)
+/* 2^(1 - e) of normal x with exponent e; infinity of smaller ones. */
+ALWAYS_INLINE V v_reciprocal_power(V x)
 {
-    return _mm512_and_pd(x, v_from_bits(_mm512_set1_epi64(0x7ff0000000000000)));
+    return _mm512_andnot_pd(x, v_from_bits(_mm512_set1_epi64(0x7ff0000000000000)));
 }
 ALWAYS_INLINE V v_zero_where(M m, V x) { return _mm512_maskz_mov_pd((M)~m, x); }
 ALWAYS_INLINE V v_only_where(M m, V x) { return _mm512_maskz_mov_pd(m, x); }
@@ -87,6 +88,9 @@ ALWAYS_INLINE I i_upper_halves(I a, I b)
         _mm512_shuffle_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), 0xdd));
 }
 ALWAYS_INLINE I w_set(uint32_t x) { return _mm512_set1_epi32((int)x); }
+ALWAYS_INLINE I w_sub(I a, I b) { return _mm512_sub_epi32(a, b); }
+ALWAYS_INLINE I w_min(I a, I b) { return _mm512_min_epu32(a, b); }
+ALWAYS_INLINE bool w_any_zero(I x) { return _mm512_testn_epi32_mask(x, x) != 0; }
 ALWAYS_INLINE I w_count_above(I counts, I a, I b)
 {
     __mmask16 above = _mm512_cmpgt_epi32_mask(a, b);
@@ -106,7 +110,9 @@ ALWAYS_INLINE V load_f16(const void *p)
 }
 ALWAYS_INLINE V load_bf16(const void *p)
 {
-    __m256i wide = _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(p)), 16);
+    const __m256i word = _mm256_setr_epi16(0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7);
+    __m256i narrow = _mm256_castsi128_si256(_mm_loadu_si128(p));
+    __m256i wide = _mm256_maskz_permutexvar_epi16(0xaaaa, word, narrow);
     return _mm512_cvtps_pd(_mm256_castsi256_ps(wide));
 }
 

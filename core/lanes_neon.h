@@ -39,9 +39,10 @@ ALWAYS_INLINE V v_max_bits(V a, V b)
 {
     return vbslq_f64(vcgtq_u64(i_from_bits(a), i_from_bits(b)), a, b);
 }
-ALWAYS_INLINE V v_exponent(V x)
+/* 2^(1 - e) of normal x with exponent e; infinity of smaller ones. */
+ALWAYS_INLINE V v_reciprocal_power(V x)
 {
-    return v_from_bits(vandq_u64(i_from_bits(x), vdupq_n_u64(0x7ff0000000000000)));
+    return v_from_bits(vbicq_u64(vdupq_n_u64(0x7ff0000000000000), i_from_bits(x)));
 }
 ALWAYS_INLINE V v_zero_where(M m, V x) { return v_from_bits(vbicq_u64(i_from_bits(x), m)); }
 ALWAYS_INLINE V v_only_where(M m, V x) { return v_from_bits(vandq_u64(i_from_bits(x), m)); }
@@ -70,6 +71,15 @@ ALWAYS_INLINE I i_upper_halves(I a, I b)
     return vreinterpretq_u64_u32(vuzp2q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
 }
 ALWAYS_INLINE I w_set(uint32_t x) { return vreinterpretq_u64_u32(vdupq_n_u32(x)); }
+ALWAYS_INLINE I w_sub(I a, I b)
+{
+    return vreinterpretq_u64_u32(vsubq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
+}
+ALWAYS_INLINE I w_min(I a, I b)
+{
+    return vreinterpretq_u64_u32(vminq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
+}
+ALWAYS_INLINE bool w_any_zero(I x) { return vminvq_u32(vreinterpretq_u32_u64(x)) == 0; }
 ALWAYS_INLINE I w_count_above(I counts, I a, I b)
 {
     uint32x4_t above = vcgtq_s32(vreinterpretq_s32_u64(a), vreinterpretq_s32_u64(b));

@@ -80,6 +80,7 @@ static struct pass_unit unit_of(enum dtype dtype)
         .parity_matters = dtype != DT_BF16,
         .saturates = dtype == DT_F8E4M3 || dtype == DT_F8E5M2,
         .peer_zero_scale = ldexp(1, info->significand_bits - 1),
+        .ulps_folded = ldexp(1, info->significand_bits - 2),
     };
 }
 
@@ -118,11 +119,23 @@ struct totals {
     double max[PASS_MAXES];
 };
 
-static void finish_block(struct totals *totals, struct pass_lanes *lanes)
+/* What the lanes hold of folded errors, in ulp: powers of two, so sums and maxima are those of errors in ulp. */
+static void lanes_to_ulp(double sum[PASS_SUMS], double max[PASS_MAXES], double ulps_folded)
 {
-    for (int s = 0; s < PASS_SUMS; s++) total_add(&totals->sum[s], tree_sum(lanes->sum[s]));
-    for (int m = 0; m < PASS_MAXES; m++)
-        totals->max[m] = fmax(totals->max[m], lane_max(lanes->max[m]));
+    sum[SUM_ULP] *= ulps_folded;
+    sum[SUM_SIGNED_ULP] *= ulps_folded;
+    sum[SUM_ULP_SQUARED] *= ulps_folded * ulps_folded;
+    max[MAX_ULP] *= ulps_folded;
+}
+
+static void finish_block(struct totals *totals, struct pass *pass)
+{
+    double sum[PASS_SUMS], max[PASS_MAXES];
+    for (int s = 0; s < PASS_SUMS; s++) sum[s] = tree_sum(pass->lanes.sum[s]);
+    for (int m = 0; m < PASS_MAXES; m++) max[m] = lane_max(pass->lanes.max[m]);
+    lanes_to_ulp(sum, max, pass->unit.ulps_folded);
+    for (int s = 0; s < PASS_SUMS; s++) total_add(&totals->sum[s], sum[s]);
+    for (int m = 0; m < PASS_MAXES; m++) totals->max[m] = fmax(totals->max[m], max[m]);
 }
 
 static void run_blocks(struct totals *totals, struct pass *pass, pass_fold_chunks *code,
@@ -133,7 +146,7 @@ static void run_blocks(struct totals *totals, struct pass *pass, pass_fold_chunk
         memset(&pass->lanes, 0, sizeof pass->lanes);
         size_t done = code(pass, start, count);
         for (size_t i = start + done; i < start + count; i++) pass_fold_element(pass, i);
-        finish_block(totals, &pass->lanes);
+        finish_block(totals, pass);
     }
 }
 
@@ -232,9 +245,7 @@ static double measure_element(const struct pass *pass, enum measure measure, siz
     double error = pass_error(pass, i, got);
     if (measure == MEASURE_ABS) return fabs(error);
     if (measure == MEASURE_ULP) return fabs(pass_in_ulp(pass, error, magnitude));
-    return magnitude <= pass->parameters.small_value
-               ? -1
-               : fabs(error) / (magnitude + pass->parameters.bench_epsilon);
+    return magnitude <= pass->parameters.small_value ? -1 : pass_relative(pass, error, magnitude);
 }
 
 /* The first element of the peak's chunk that has its value. */

@@ -2,137 +2,182 @@
  * file once for each kind, after defining
  *
  *   KIND(NAME)  the name of a function of this kind
- *   WIDE        1 for float64, whose ulp needs two factors, else 0
+ *   WIDE        1 for float64, of which twice as much is read, else 0
  *   HAS_LO      1 when the reference has a second double to each element, else 0
  *   BOUNDS      1 when the bound is followed from element to element, else 0
  *
  * What a kind does not need is not in its code: the loop is the hottest of the program. */
 
+/* Where the vectors of a column are. */
+ALWAYS_INLINE size_t KIND(place_of)(size_t row, size_t number)
+{
+    return row * PASS_LANES + number * LANES_PER_VECTOR;
+}
+
+/* What small values, subnormals and zeros among the elements of a vector change; false when
+ * pass_fold_element must fold them. */
+ALWAYS_INLINE bool KIND(look)(struct column *column, const struct constants *c, V want, V abs_error,
+                              V relative, V *normal_error, V *normal_relative, V *scale)
+{
+    V magnitude = v_abs(want);
+    if (usual(c, i_from_bits(magnitude))) return true;
+    column->unusual = true;
+    if (m_any(m_and(m_gt(abs_error, v_set(0)), m_eq(want, v_set(0))))) return false;
+    M small = m_le(magnitude, c->small_value);
+    column->small += m_count(small);
+    column->small_failed += m_count(m_and(small, m_gt(abs_error, c->atol)));
+    column->small_relative_over += m_count(m_and(small, m_gt(relative, c->rtol)));
+    column->small_relative = v_max(column->small_relative, v_only_where(small, relative));
+    *normal_relative = v_zero_where(small, relative);
+    *normal_error = v_zero_where(small, abs_error);
+    *scale = v_min(*scale, c->largest_scale);
+    return true;
+}
+
 /* Fold errors of the vector at `place` of the chunk, its elements `x`, into a column: all but those in ulp, which are
- * set. False when an element is unusual. */
-ALWAYS_INLINE bool KIND(fold_errors)(V *ulp_out, struct column *column,
+ * set. `looking`: with a look at what is unusual; false when it is not for the vector form. */
+ALWAYS_INLINE bool KIND(fold_errors)(V *ulp, V *relative, struct column *column,
                                      const struct chunk_source *from, const struct constants *c,
-                                     double *relative_errors, size_t place, V x)
+                                     size_t place, V x, bool looking)
 {
     V *sum = column->sum, *max = column->max;
     V want = v_load(from->hi + place), error = v_sub(x, want);
     if (HAS_LO) error = v_sub(error, v_load(from->lo + place));
-    V abs_error = v_abs(error), magnitude = v_abs(want), exponent = v_exponent(want);
-    max[MAX_ABS] = WIDE ? v_max_bits(max[MAX_ABS], abs_error) : v_max(max[MAX_ABS], abs_error);
+    V abs_error = v_abs(error), magnitude = v_abs(want), scale = v_reciprocal_power(want);
+    max[MAX_ABS] = v_max(max[MAX_ABS], abs_error);
     sum[SUM_WANT_SQUARED] = v_fma(want, want, sum[SUM_WANT_SQUARED]);
     sum[SUM_GOT_SQUARED] = v_fma(x, x, sum[SUM_GOT_SQUARED]);
     sum[SUM_PRODUCT] = v_fma(want, x, sum[SUM_PRODUCT]);
 
-    V relative = v_div(abs_error, v_add(magnitude, c->epsilon));
-    V normal_relative = relative, normal_error = abs_error;
-    v_store(relative_errors + place, relative);
-    if (UNLIKELY(m_any(outside(c, magnitude)))) {
-        M small = m_le(magnitude, c->small_value), nonzero = m_gt(abs_error, v_set(0));
-        if (!m_all(m_gt(c->finite_below, magnitude)) ||
-            m_any(m_and(m_and(small, nonzero), m_eq(want, v_set(0)))))
-            return false;
-        column->small += m_count(small);
-        column->small_failed += m_count(m_and(small, m_gt(abs_error, c->atol)));
-        column->small_relative_over += m_count(m_and(small, m_gt(relative, c->rtol)));
-        column->small_relative = v_max(column->small_relative, v_only_where(small, relative));
-        normal_relative = v_zero_where(small, relative);
-        normal_error = v_zero_where(small, abs_error);
-        exponent = v_max(exponent, c->exponent_min);
-    }
+    *relative = v_div(abs_error, v_add(magnitude, c->epsilon));
+    V normal_relative = *relative, normal_error = abs_error;
+    if (!looking) column->least = w_min(column->least, i_from_bits(magnitude));
+    else if (!KIND(look)(column, c, want, abs_error, *relative, &normal_error, &normal_relative,
+                         &scale))
+        return false;
     max[MAX_RELATIVE] = v_max(max[MAX_RELATIVE], normal_relative);
     sum[SUM_RELATIVE] = v_add(sum[SUM_RELATIVE], normal_relative);
     sum[SUM_ERROR_SQUARED] = v_fma(normal_error, normal_error, sum[SUM_ERROR_SQUARED]);
 
-    V scale = v_from_bits(i_sub(c->scale_minus, i_from_bits(exponent)));
-    V ulp = v_mul(error, scale);
-    *ulp_out = WIDE ? v_mul(ulp, c->second_scale) : ulp;
+    *ulp = v_mul(error, scale);
     if (BOUNDS) {
         V bound = from->error ? v_load(from->error + place)
                               : v_add(v_mul(c->relative, magnitude), c->absolute);
-        bound = v_mul(bound, scale);
-        if (WIDE) bound = v_mul(bound, c->second_scale);
-        column->bound = v_max(column->bound, bound);
+        column->bound = v_max(column->bound, v_mul(bound, scale));
     }
     return true;
 }
 
-/* Fold errors in ulp into a column. */
-ALWAYS_INLINE void KIND(fold_ulps)(struct column *column, V signed_ulp)
+/* The same for two rows from `row` on of column `number`, with the keys of their relative errors. */
+ALWAYS_INLINE bool KIND(fold_two)(V ulp[2], struct column *column, struct pass *pass,
+                                  const struct chunk_source *from, const struct constants *c,
+                                  size_t number, size_t row, size_t got_bytes,
+                                  V (*load)(const void *), bool looking)
 {
-    V *sum = column->sum, *max = column->max;
-    V ulp = v_abs(signed_ulp);
-    max[MAX_ULP] = v_max(max[MAX_ULP], ulp);
-    sum[SUM_ULP] = v_add(sum[SUM_ULP], ulp);
-    sum[SUM_SIGNED_ULP] = v_add(sum[SUM_SIGNED_ULP], signed_ulp);
-    sum[SUM_ULP_SQUARED] = v_fma(ulp, ulp, sum[SUM_ULP_SQUARED]);
-}
-
-/* Fold the errors of `rows` rows from `row` on of column `number`; false when one is unusual. */
-ALWAYS_INLINE bool KIND(fold_rows)(V *ulp, struct column *column, struct pass *pass,
-                                   const struct chunk_source *from, const struct constants *c,
-                                   size_t number, size_t row, size_t rows, size_t got_bytes,
-                                   V (*load)(const void *))
-{
-    for (size_t r = 0; r < rows; r++) {
-        size_t place = (row + r) * PASS_LANES + number * LANES_PER_VECTOR;
-        if (!KIND(fold_errors)(&ulp[r], column, from, c, pass->chunk_relative, place,
-                               load(from->got + place * got_bytes)))
+    V relative[2];
+    for (size_t r = 0; r < 2; r++) {
+        size_t place = KIND(place_of)(row + r, number);
+        if (!KIND(fold_errors)(&ulp[r], &relative[r], column, from, c, place,
+                               load(from->got + place * got_bytes), looking))
             return false;
     }
+    I keys = HAS_LO ? keys_away_from_zero(relative[0], relative[1])
+                    : keys_to_zero(relative[0], relative[1]);
+    i_store(pass->chunk_relative + keys_at(row, number), keys);
     return true;
 }
 
-/* Then fold them in ulp. */
-ALWAYS_INLINE void KIND(fold_rows_in_ulp)(struct column *column, struct pass *pass, const V *ulp,
-                                          size_t number, size_t row, size_t rows)
+/* Fold errors in ulp of two rows into a column. */
+ALWAYS_INLINE void KIND(fold_in_ulp)(struct column *column, struct pass *pass, const V ulp[2],
+                                     size_t number, size_t row)
 {
-    for (size_t r = 0; r < rows; r += 2) {
-        KIND(fold_ulps)(column, ulp[r]);
-        KIND(fold_ulps)(column, ulp[r + 1]);
-        i_store(pass->chunk_ulp + keys_at(row + r, number), ulp_keys(ulp[r], ulp[r + 1]));
+    V *sum = column->sum, *max = column->max;
+    for (size_t r = 0; r < 2; r++) {
+        V abs_ulp = v_abs(ulp[r]);
+        max[MAX_ULP] = v_max(max[MAX_ULP], abs_ulp);
+        column->least_ulp = w_min(column->least_ulp, i_from_bits(abs_ulp));
+        sum[SUM_ULP] = v_add(sum[SUM_ULP], abs_ulp);
+        sum[SUM_SIGNED_ULP] = v_add(sum[SUM_SIGNED_ULP], ulp[r]);
+        sum[SUM_ULP_SQUARED] = v_fma(abs_ulp, abs_ulp, sum[SUM_ULP_SQUARED]);
     }
+    i_store(pass->chunk_ulp + keys_at(row, number), keys_away_from_zero(ulp[0], ulp[1]));
 }
 
-/* Where got is not finite, neither is the largest error, as bits above all finite, nor the sum of
- * squares, which no finite value of a narrower dtype makes overflow. */
-ALWAYS_INLINE bool KIND(all_finite)(const struct column *column)
+/* Are all elements of a column finite, those of the reference in the dtype? Sums of squares tell, unless they are large. */
+ALWAYS_INLINE bool KIND(all_finite)(const struct column *column, const struct chunk_source *from,
+                                    const struct constants *c, size_t number, size_t rows,
+                                    size_t got_bytes, V (*load)(const void *))
 {
-    const V infinity = v_set(INFINITY);
-    return m_all(m_gt(infinity, column->max[MAX_ABS])) &&
-           (WIDE || m_all(m_gt(infinity, column->sum[SUM_GOT_SQUARED])));
+    if (m_all(m_gt(c->squares_below, column->sum[SUM_WANT_SQUARED])) &&
+        m_all(m_gt(v_set(INFINITY), column->sum[SUM_GOT_SQUARED])))
+        return true;
+    V want = v_set(0), got = v_set(0);
+    for (size_t row = 0; row < rows; row++) {
+        size_t place = KIND(place_of)(row, number);
+        want = v_max_bits(want, v_abs(v_load(from->hi + place)));
+        got = v_max_bits(got, v_abs(load(from->got + place * got_bytes)));
+    }
+    return m_all(m_gt(c->finite_below, want)) && m_all(m_gt(v_set(0x1p1023), got));
 }
 
-/* Fold one column of a chunk; false, and nothing is folded, when an element is unusual. */
-ALWAYS_INLINE bool KIND(fold_column)(struct pass *pass, struct chunk *chunk,
+/* Fold one column of a chunk as far as the registers reach; false when it must be folded in another way. */
+ALWAYS_INLINE bool KIND(try_column)(V *ulp, struct column *column, struct pass *pass,
+                                    const struct chunk_source *from, const struct constants *c,
+                                    size_t number, size_t rows, size_t got_bytes,
+                                    V (*load)(const void *), bool looking)
+{
+    V here[2];
+    column_begin(column);
+    sums_load(column, pass, number, 0, ALL_SUMS ? PASS_FAST_SUMS : SUM_ULP);
+    for (size_t row = 0; row < rows; row += 2) {
+        V *two = ALL_SUMS ? here : ulp + row;
+        if (!KIND(fold_two)(two, column, pass, from, c, number, row, got_bytes, load, looking))
+            return false;
+        if (ALL_SUMS) KIND(fold_in_ulp)(column, pass, two, number, row);
+    }
+    return (looking || usual(c, column->least)) &&
+           KIND(all_finite)(column, from, c, number, rows, got_bytes, load);
+}
+
+/* Fold one column of a chunk; unless registers hold all sums, its errors in ulp are left in `ulp`. */
+ALWAYS_INLINE void KIND(fold_column)(V *ulp, struct pass *pass, struct chunk *chunk,
                                      const struct chunk_source *from, const struct constants *c,
                                      size_t number, size_t got_bytes, V (*load)(const void *))
 {
     size_t rows = chunk->count / PASS_LANES;
-    V ulp[GROUP];
     struct column column;
-
-    column_begin(&column);
-    sums_load(&column, pass, number, 0, SUM_ULP);
-    if (GROUP == 2) {
-        sums_load(&column, pass, number, SUM_ULP, PASS_FAST_SUMS);
-        for (size_t row = 0; row < rows; row += GROUP) {
-            if (!KIND(fold_rows)(ulp, &column, pass, from, c, number, row, GROUP, got_bytes, load))
-                return false;
-            KIND(fold_rows_in_ulp)(&column, pass, ulp, number, row, GROUP);
-        }
-        if (!KIND(all_finite)(&column)) return false;
-        sums_store(pass, &column, number, 0, PASS_FAST_SUMS);
-    } else {
-        if (!KIND(fold_rows)(ulp, &column, pass, from, c, number, 0, rows, got_bytes, load) ||
-            !KIND(all_finite)(&column))
-            return false;
-        sums_store(pass, &column, number, 0, SUM_ULP);
-        sums_load(&column, pass, number, SUM_ULP, PASS_FAST_SUMS);
-        KIND(fold_rows_in_ulp)(&column, pass, ulp, number, 0, rows);
-        sums_store(pass, &column, number, SUM_ULP, PASS_FAST_SUMS);
+    bool done = !chunk->unusual &&
+                KIND(try_column)(ulp, &column, pass, from, c, number, rows, got_bytes, load, false);
+    if (!done) {
+        done = KIND(try_column)(ulp, &column, pass, from, c, number, rows, got_bytes, load, true);
+        chunk->unusual = column.unusual;
     }
+    if (!done) {
+        fold_column_carefully(pass, chunk, number);
+        for (size_t row = 0; !ALL_SUMS && row < ROWS; row++) ulp[row] = v_set(0);
+        return;
+    }
+    sums_store(pass, &column, number, 0, ALL_SUMS ? PASS_FAST_SUMS : SUM_ULP);
     chunk_add(chunk, &column);
-    return true;
+    if (ALL_SUMS) chunk_add_ulps(chunk, &column);
+}
+
+/* Fold the errors in ulp of two columns from `number` on, side by side: the sums of one alone wait for each other. */
+ALWAYS_INLINE void KIND(fold_waiting)(V ulp[2][ROWS], struct pass *pass, struct chunk *chunk,
+                                      size_t number)
+{
+    struct column column[2];
+    for (size_t k = 0; k < 2; k++) {
+        column_begin(&column[k]);
+        sums_load(&column[k], pass, number + k, SUM_ULP, PASS_FAST_SUMS);
+    }
+    for (size_t row = 0; row < chunk->count / PASS_LANES; row += 2)
+        for (size_t k = 0; k < 2; k++)
+            KIND(fold_in_ulp)(&column[k], pass, &ulp[k][row], number + k, row);
+    for (size_t k = 0; k < 2; k++) {
+        sums_store(pass, &column[k], number + k, SUM_ULP, PASS_FAST_SUMS);
+        chunk_add_ulps(chunk, &column[k]);
+    }
 }
 
 /* Ask for the part of a later chunk that corresponds to one column. The columns of a chunk jump
@@ -157,7 +202,9 @@ ALWAYS_INLINE size_t KIND(fold_chunks)(struct pass *pass, size_t start, size_t c
     const struct constants c = make_constants(pass);
     struct tallies tallies;
     alignas(64) double converted[PASS_CHUNK];
+    V ulp[2][ROWS];
     size_t done = 0;
+    bool unusual = false;
 
     tallies_clear(&tallies);
     for (size_t size; (size = chunk_size(count - done, CHUNK_SIZE(WIDE))); done += size) {
@@ -167,15 +214,16 @@ ALWAYS_INLINE size_t KIND(fold_chunks)(struct pass *pass, size_t start, size_t c
                                      .hi = pass->hi + first,
                                      .lo = HAS_LO ? pass->lo + first : NULL,
                                      .error = pass->error ? pass->error + first : NULL };
-        chunk_begin(&chunk, first, size);
+        chunk_begin(&chunk, first, size, unusual);
         for (size_t column = 0; column < COLUMNS; column++) {
             KIND(prefetch_ahead)(pass, first, column, pass->element_bytes);
-            if (!KIND(fold_column)(pass, &chunk, &from, &c, column, got_bytes, load))
-                fold_column_carefully(pass, &chunk, column);
+            KIND(fold_column)(ulp[column % 2], pass, &chunk, &from, &c, column, got_bytes, load);
+            if (!ALL_SUMS && column % 2) KIND(fold_waiting)(ulp, pass, &chunk, column - 1);
         }
+        unusual = chunk.unusual;
         if (chunk.careful == size) continue;
         finish_chunk(pass, &tallies, &chunk, &c);
-        if (BOUNDS) raise_bound(pass, v_largest(chunk.bound));
+        if (BOUNDS) raise_bound(pass, v_largest(chunk.bound) * pass->unit.ulps_folded);
     }
     finish_tallies(pass, &tallies);
     return done;

@@ -2,33 +2,62 @@
  * far as the chunk's largest error asks for it. metrics_kernel.h includes this file after the constants and
  * the chunk. */
 
-/* Counts of compared elements whose error is above a threshold, a lane each: of all chunks of a
- * call, so that lanes are added up once. */
+/* A count of compared elements whose error is above a threshold. */
+struct tally {
+    I words;         /* a lane each: of all chunks of a call, so that lanes are added up once */
+    uint64_t others; /* counted without the loops over keys */
+};
+
 struct tallies {
     uint64_t compared, small, small_failed, small_relative_over;
-    uint64_t binned;            /* above half a unit, and in the histogram already */
-    I within[3], relative_over; /* relative error; `within`: not below */
-    I nonzero, above, ulp_over; /* ulp; `above`: beyond pass_unit.half, and positive */
-    I beyond;                   /* of either sign, where pass_unit.half is not 1/2 */
-    I level[LEVELS];            /* ulp above 2^(k - 1) */
+    uint64_t binned; /* above half a unit, and in the histogram already */
+    struct tally relative[RELATIVE_THRESHOLDS];
+    struct tally nonzero, above, ulp_over; /* ulp; `above`: beyond pass_unit.half, and positive */
+    struct tally beyond;                   /* of either sign, where pass_unit.half is not 1/2 */
+    struct tally level[LEVELS];            /* ulp above 2^(k - 1) */
 };
 
 /* ---- keys of errors in ulp ---------------------------------------------------------------- */
 
-/* The second loop reads errors in ulp as words of 32 bits: the upper half of the double, rounded
- * away from zero. A key is 0 only for 0, and it is above that of a double whose lower half is 0,
- * as in all powers of two, exactly when the error is above that double. */
-enum { MAGNITUDE = 0x7fffffff, KEY_OF_HALF = 0x3fe00000 };
+/* The second loop reads errors as words of 32 bits: the upper half of the double.
+ *
+ * Those of (folded) errors in ulp are rounded away from zero: a key is 0 only for 0, and it is above that of a
+ * double whose lower half is 0, as in all powers of two, exactly when the error is above that double.
+ *
+ * Thresholds of relative errors are any doubles. What has a larger key than the threshold is above it, what has a
+ * smaller one is not, and where keys are equal, one element in a million, the errors are compared. These
+ * keys are rounded to zero, which is free; but where the reference has two doubles to an element, errors may be
+ * so small that only keys rounded away from zero tell them from 0. */
+enum { MAGNITUDE = 0x7fffffff };
 
-static uint32_t key_of(double x) { return (uint32_t)((bits_of_double(x) + 0xffffffff) >> 32); }
+/* Of elements that are not counted: as a signed word above no threshold. */
+#define KEY_OF_NONE UINT32_MAX
+
+static uint32_t key_away_from_zero(double x)
+{
+    return (uint32_t)((bits_of_double(x) + 0xffffffff) >> 32);
+}
+
+static uint32_t key_to_zero(double x) { return (uint32_t)(bits_of_double(x) >> 32); }
 
 static bool key_is_exact(double x) { return (uint32_t)bits_of_double(x) == 0; }
 
 /* The keys of two vectors of errors. */
-ALWAYS_INLINE I ulp_keys(V first, V second)
+ALWAYS_INLINE I keys_to_zero(V first, V second)
+{
+    return i_upper_halves(i_from_bits(first), i_from_bits(second));
+}
+
+ALWAYS_INLINE I keys_away_from_zero(V first, V second)
 {
     const I carry = i_set(0xffffffff);
     return i_upper_halves(i_add(i_from_bits(first), carry), i_add(i_from_bits(second), carry));
+}
+
+/* The key of an error of `ulp`. */
+static uint32_t key_of_ulp(const struct pass *pass, double ulp)
+{
+    return key_away_from_zero(ulp / pass->unit.ulps_folded);
 }
 
 /* Where the keys of a column's rows `row` and `row + 1` stand, one vector of words. */
@@ -51,28 +80,39 @@ static size_t place_of_key(size_t i)
 
 static void tallies_clear(struct tallies *tallies)
 {
-    I *const counters[] = { &tallies->within[0], &tallies->within[1],     &tallies->within[2],
-                            &tallies->nonzero,   &tallies->relative_over, &tallies->beyond,
-                            &tallies->above,     &tallies->ulp_over };
-    for (size_t k = 0; k < sizeof counters / sizeof counters[0]; k++) *counters[k] = i_set(0);
-    for (int k = 0; k < LEVELS; k++) tallies->level[k] = i_set(0);
-    tallies->compared = tallies->binned = 0;
-    tallies->small = tallies->small_failed = tallies->small_relative_over = 0;
+    const struct tally none = { .words = i_set(0) };
+    memset(tallies, 0, sizeof *tallies);
+    tallies->nonzero = tallies->above = tallies->ulp_over = tallies->beyond = none;
+    for (int k = 0; k < RELATIVE_THRESHOLDS; k++) tallies->relative[k] = none;
+    for (int k = 0; k < LEVELS; k++) tallies->level[k] = none;
 }
 
-/* Thresholds of the loops over a chunk, and the counters of what is above them. */
+/* Thresholds of the loops over a chunk as keys, and the counts of what is above them. */
 struct thresholds {
     size_t n;
-    double value[LEVELS + 3];
-    I *counter[LEVELS + 3];
+    uint32_t key[LEVELS + 3];
+    struct tally *tally[LEVELS + 3];
 };
 
-/* A threshold that the chunk's largest error exceeds; of others nothing is above. */
-static void thresholds_add(struct thresholds *list, double value, double largest, I *counter)
+static void thresholds_add(struct thresholds *list, uint32_t key, struct tally *tally)
 {
-    if (!(largest > value)) return;
-    list->value[list->n] = value;
-    list->counter[list->n++] = counter;
+    list->key[list->n] = key;
+    list->tally[list->n++] = tally;
+}
+
+/* Count all elements of a chunk that are not counted already. */
+static void tally_all(struct tally *tally, const struct chunk *chunk)
+{
+    tally->others += chunk->count - chunk->careful;
+}
+
+/* The same for a threshold in ulp that all errors of the chunk may be above. */
+static void thresholds_add_ulp(struct thresholds *list, const struct chunk *chunk, uint32_t key,
+                               struct tally *tally)
+{
+    if (m_all(m_above(chunk->least_ulp, i_set((uint64_t)key << 32 | 0xffffffff))))
+        tally_all(tally, chunk);
+    else thresholds_add(list, key, tally);
 }
 
 /* Counters of a loop over n thresholds. No lane of 32 bits carries into the next. */
@@ -94,87 +134,71 @@ ALWAYS_INLINE void counters_add(const struct thresholds *list, size_t from, int 
 {
     for (size_t c = 0; c < counters_of(n); c++)
         for (int k = 0; k < n; k++) {
-            I *total = list->counter[from + (size_t)k];
+            I *total = &list->tally[from + (size_t)k]->words;
             *total = i_add(*total, counters->count[c][k]);
         }
 }
 
-/* Count the chunk's relative errors above each of n thresholds. */
-ALWAYS_INLINE void count_doubles(const struct thresholds *list, int n, const double *x,
-                                 size_t count)
-{
-    V limit[AT_A_TIME];
-    struct counters counters;
-    counters_clear(&counters, n);
-    for (int k = 0; k < n; k++) limit[k] = v_set(list->value[k]);
-    for (size_t i = 0; i < count; i += counters_of(n) * LANES_PER_VECTOR)
-        for (size_t c = 0; c < counters_of(n); c++) {
-            V value = v_load(x + i + c * LANES_PER_VECTOR);
-            for (int k = 0; k < n; k++)
-                counters.count[c][k] = i_count(counters.count[c][k], m_gt(value, limit[k]));
-        }
-    counters_add(list, 0, n, &counters);
-}
-
-/* Count the chunk's errors in ulp above each of n thresholds from `from` on. */
-ALWAYS_INLINE void count_words(const struct thresholds *list, size_t from, int n,
-                               const uint32_t *keys, size_t count)
+/* Count keys above each of n thresholds from `from` on. `exact`: no key but those above is the larger one of two
+ * errors; magnitudes are compared. Else tell whether a key is equal to a threshold. */
+ALWAYS_INLINE bool count_words(const struct thresholds *list, size_t from, int n,
+                               const uint32_t *keys, size_t count, bool exact)
 {
     const I bits = w_set(MAGNITUDE);
-    I limit[AT_A_TIME];
+    I limit[AT_A_TIME], nearest[MOST_COUNTERS] = { w_set(UINT32_MAX), w_set(UINT32_MAX) };
     struct counters counters;
     counters_clear(&counters, n);
-    for (int k = 0; k < n; k++) limit[k] = w_set(key_of(list->value[from + (size_t)k]));
+    for (int k = 0; k < n; k++) limit[k] = w_set(list->key[from + (size_t)k]);
     for (size_t i = 0; i < count; i += counters_of(n) * WORDS_PER_VECTOR)
         for (size_t c = 0; c < counters_of(n); c++) {
-            I value = i_and(i_load(keys + i + c * WORDS_PER_VECTOR), bits);
-            for (int k = 0; k < n; k++)
+            I value = i_load(keys + i + c * WORDS_PER_VECTOR);
+            if (exact) value = i_and(value, bits);
+            I distance = w_sub(value, limit[0]);
+            for (int k = 0; k < n; k++) {
                 counters.count[c][k] = w_count_above(counters.count[c][k], value, limit[k]);
+                distance = w_min(distance, w_sub(value, limit[k]));
+            }
+            if (!exact) nearest[c] = w_min(nearest[c], distance);
         }
     counters_add(list, from, n, &counters);
+    return !exact && w_any_zero(w_min(nearest[0], nearest[1]));
 }
 
-static void count_relative_above(const struct thresholds *list, const double *x, size_t count)
+ALWAYS_INLINE bool count_above(const struct thresholds *list, const uint32_t *keys, size_t count,
+                               bool exact)
 {
-    switch (list->n) {
-    case 0: return;
-    case 1: count_doubles(list, 1, x, count); return;
-    case 2: count_doubles(list, 2, x, count); return;
-    case 3: count_doubles(list, 3, x, count); return;
-    default: count_doubles(list, 4, x, count); return;
-    }
-}
-
-static void count_keys_above(const struct thresholds *list, const uint32_t *keys, size_t count)
-{
+    bool equal = false;
     for (size_t from = 0; from < list->n; from += AT_A_TIME) switch (list->n - from) {
-        case 1: count_words(list, from, 1, keys, count); break;
-        case 2: count_words(list, from, 2, keys, count); break;
-        case 3: count_words(list, from, 3, keys, count); break;
-        default: count_words(list, from, 4, keys, count); break;
+        case 1: equal |= count_words(list, from, 1, keys, count, exact); break;
+        case 2: equal |= count_words(list, from, 2, keys, count, exact); break;
+        case 3: equal |= count_words(list, from, 3, keys, count, exact); break;
+        default: equal |= count_words(list, from, 4, keys, count, exact); break;
         }
+    return equal;
 }
 
-/* Count the errors above `half` with their sign; is the magnitude of one half a unit, or next to it? */
-static bool count_positive(I *above, double half, const uint32_t *keys, size_t count)
+/* Count the errors above a threshold in ulp with their sign; has one the key of half a unit? */
+ALWAYS_INLINE bool count_positive(struct tally *above, uint32_t key, uint32_t half,
+                                  const uint32_t *keys, size_t count, bool ties)
 {
-    const I bits = w_set(MAGNITUDE), tie = w_set(KEY_OF_HALF), limit = w_set(key_of(half));
-    I counter[2] = { i_set(0), i_set(0) }, ties = i_set(0);
+    const I bits = w_set(MAGNITUDE), limit = w_set(key), tie = w_set(half);
+    I counter[2] = { i_set(0), i_set(0) }, nearest[2] = { bits, bits };
     for (size_t i = 0; i < count; i += 2 * WORDS_PER_VECTOR)
         for (size_t c = 0; c < 2; c++) {
-            I key = i_load(keys + i + c * WORDS_PER_VECTOR);
-            counter[c] = w_count_above(counter[c], key, limit);
-            ties = w_count_equal(ties, i_and(key, bits), tie);
+            I value = i_load(keys + i + c * WORDS_PER_VECTOR);
+            counter[c] = w_count_above(counter[c], value, limit);
+            if (ties) nearest[c] = w_min(nearest[c], w_sub(i_and(value, bits), tie));
         }
-    *above = i_add(*above, i_add(counter[0], counter[1]));
-    return i_any(ties);
+    above->words = i_add(above->words, i_add(counter[0], counter[1]));
+    return w_any_zero(w_min(nearest[0], nearest[1]));
 }
 
 /* Ties: an odd result half a unit away is not what rounding to even gives. */
 static void count_odd_ties(struct pass *pass, size_t start, size_t count)
 {
+    uint32_t half = key_of_ulp(pass, 0.5);
     for (size_t i = 0; i < count; i++) {
-        if ((pass->chunk_ulp[i] & MAGNITUDE) != KEY_OF_HALF) continue;
+        if ((pass->chunk_ulp[i] & MAGNITUDE) != half) continue;
         size_t place = start + place_of_key(i);
         double ulp = pass_signed_ulp(pass, place);
         if (fabs(ulp) != 0.5 || !(pass->got[place * pass->element_bytes] & 1)) continue;
@@ -189,10 +213,11 @@ static void count_odd_ties(struct pass *pass, size_t start, size_t count)
 static void count_bins(struct pass *pass, struct tallies *tallies, size_t count)
 {
     uint64_t *histogram = pass->counts.ulp_histogram;
+    uint32_t half = key_of_ulp(pass, 0.5);
     for (size_t i = 0; i < count; i++) {
         uint32_t key = pass->chunk_ulp[i] & MAGNITUDE;
-        if (key <= KEY_OF_HALF) continue;
-        int bin = (int)((key - 1) >> 20) - 1020; /* a power of two ends its bin */
+        if (key <= half) continue;
+        int bin = 2 + (int)((key - 1) >> 20) - (int)(half >> 20); /* a power of two ends its bin */
         histogram[bin < ULP_BINS ? bin : ULP_BINS - 1]++;
         tallies->binned++;
     }
@@ -207,15 +232,31 @@ static void count_over_limit(struct pass *pass, size_t start, size_t count)
                                      pass->parameters.ulp_limit;
 }
 
+/* Count the elements whose relative error has the key of a threshold. */
+static void count_close(const struct pass *pass, struct tallies *tallies, const struct constants *c,
+                        size_t start, size_t count, uint32_t (*key_of)(double))
+{
+    for (int k = 0; k < RELATIVE_THRESHOLDS; k++) {
+        uint32_t key = key_of(c->threshold[k]);
+        for (size_t i = 0; i < count; i++)
+            if (pass->chunk_relative[i] == key)
+                tallies->relative[k].others += pass_relative_error(pass, start + place_of_key(i)) >
+                                               c->threshold[k];
+    }
+}
+
 static void count_relative(const struct pass *pass, struct tallies *tallies,
                            const struct constants *c, const struct chunk *chunk, double largest)
 {
+    uint32_t (*key_of)(double) = pass->lo ? key_away_from_zero : key_to_zero;
     struct thresholds list = { .n = 0 };
 
-    for (int k = 0; k < 3; k++)
-        thresholds_add(&list, c->not_within[k], largest, &tallies->within[k]);
-    thresholds_add(&list, pass->parameters.relative_tolerance, largest, &tallies->relative_over);
-    count_relative_above(&list, pass->chunk_relative, chunk->count);
+    for (int k = 0; k < RELATIVE_THRESHOLDS; k++)
+        if (c->threshold[k] < 0) tally_all(&tallies->relative[k], chunk);
+        else if (largest > c->threshold[k])
+            thresholds_add(&list, key_of(c->threshold[k]), &tallies->relative[k]);
+    if (count_above(&list, pass->chunk_relative, chunk->count, false))
+        count_close(pass, tallies, c, chunk->start, chunk->count, key_of);
 }
 
 static void count_ulps(struct pass *pass, struct tallies *tallies, const struct chunk *chunk,
@@ -224,19 +265,25 @@ static void count_ulps(struct pass *pass, struct tallies *tallies, const struct 
     struct thresholds list = { .n = 0 };
     size_t start = chunk->start, count = chunk->count;
     double limit = pass->parameters.ulp_limit, half = pass->unit.half, level = 0.5;
+    uint32_t key_of_half = key_of_ulp(pass, half), tie = key_of_ulp(pass, 0.5);
 
-    thresholds_add(&list, 0, largest, &tallies->nonzero);
-    if (half != 0.5) thresholds_add(&list, half, largest, &tallies->beyond);
-    if (key_is_exact(limit)) thresholds_add(&list, limit, largest, &tallies->ulp_over);
-    else if (largest > limit) count_over_limit(pass, start, count);
+    if (largest > 0) thresholds_add_ulp(&list, chunk, 0, &tallies->nonzero);
+    if (half != 0.5 && largest > half)
+        thresholds_add_ulp(&list, chunk, key_of_half, &tallies->beyond);
+    if (largest > limit && !key_is_exact(limit)) count_over_limit(pass, start, count);
+    else if (largest > limit)
+        thresholds_add_ulp(&list, chunk, key_of_ulp(pass, limit), &tallies->ulp_over);
     if (largest > LARGEST_LEVEL) count_bins(pass, tallies, count);
     else
         for (int k = 0; largest > level; k++, level *= 2)
-            thresholds_add(&list, level, largest, &tallies->level[k]);
-    count_keys_above(&list, pass->chunk_ulp, count);
-    if (largest < half && largest < 0.5) return;
-    if (count_positive(&tallies->above, half, pass->chunk_ulp, count))
-        count_odd_ties(pass, start, count);
+            thresholds_add_ulp(&list, chunk, key_of_ulp(pass, level), &tallies->level[k]);
+    count_above(&list, pass->chunk_ulp, count, true);
+    if (largest >= 0.5) {
+        if (count_positive(&tallies->above, key_of_half, tie, pass->chunk_ulp, count, true))
+            count_odd_ties(pass, start, count);
+    } else if (largest > half) {
+        count_positive(&tallies->above, key_of_half, tie, pass->chunk_ulp, count, false);
+    }
 }
 
 static inline void raise_bound(struct pass *pass, double bound)
@@ -257,6 +304,7 @@ static void finish_chunk(struct pass *pass, struct tallies *tallies, const struc
         max[m] = v_largest(chunk->max[m]);
         if (max[m] > pass->lanes.max[m][0]) pass->lanes.max[m][0] = max[m];
     }
+    max[MAX_ULP] *= pass->unit.ulps_folded;
     for (int m = 0; m < MEASURES; m++)
         peak_raise(&pass->peaks[m], max[source[m]], chunk->start / PASS_CHUNK);
     double relative = max[MAX_RELATIVE];
@@ -272,20 +320,11 @@ static void finish_chunk(struct pass *pass, struct tallies *tallies, const struc
     count_ulps(pass, tallies, chunk, max[MAX_ULP]);
 }
 
-/* The lanes of a counter, added up: of 64 bits, and of 32. */
-static uint64_t counted(I counter)
-{
-    uint64_t lanes[LANES_PER_VECTOR], count = 0;
-    i_store(lanes, counter);
-    for (size_t k = 0; k < LANES_PER_VECTOR; k++) count += lanes[k];
-    return count;
-}
-
-static uint64_t counted_words(I counter)
+static uint64_t counted(const struct tally *tally)
 {
     uint32_t lanes[WORDS_PER_VECTOR];
-    uint64_t count = 0;
-    i_store(lanes, counter);
+    uint64_t count = tally->others;
+    i_store(lanes, tally->words);
     for (size_t k = 0; k < WORDS_PER_VECTOR; k++) count += lanes[k];
     return count;
 }
@@ -294,24 +333,26 @@ static uint64_t counted_words(I counter)
 static void finish_tallies(struct pass *pass, const struct tallies *tallies)
 {
     struct pass_counts *counts = &pass->counts;
-    uint64_t compared = tallies->compared, nonzero = counted_words(tallies->nonzero);
-    uint64_t level[LEVELS + 1] = { 0 }, above = counted_words(tallies->above);
+    uint64_t compared = tallies->compared, nonzero = counted(&tallies->nonzero);
+    uint64_t level[LEVELS + 1] = { 0 }, above = counted(&tallies->above);
 
-    for (int k = 0; k < LEVELS; k++) level[k] = counted_words(tallies->level[k]);
+    for (int k = 0; k < LEVELS; k++) level[k] = counted(&tallies->level[k]);
     counts->compared += compared;
     counts->classes[CLASS_FINITE][CLASS_FINITE] += compared;
-    for (int k = 0; k < 3; k++) counts->within[k] += compared - counted(tallies->within[k]);
+    uint64_t over[RELATIVE_THRESHOLDS];
+    for (int k = 0; k < RELATIVE_THRESHOLDS; k++) over[k] = counted(&tallies->relative[k]);
+    for (int k = 0; k < 3; k++) counts->within[k] += compared - over[NOT_WITHIN + k];
     counts->small += tallies->small;
     counts->small_failed += tallies->small_failed;
     counts->normal += compared - tallies->small;
-    counts->relative_failed += counted(tallies->relative_over) - tallies->small_relative_over;
+    counts->relative_failed += over[OVER_TOLERANCE] - tallies->small_relative_over;
     counts->differ += nonzero;
     uint64_t unequal = level[0] + tallies->binned;
-    uint64_t beyond = pass->unit.half == 0.5 ? unequal : counted_words(tallies->beyond);
+    uint64_t beyond = pass->unit.half == 0.5 ? unequal : counted(&tallies->beyond);
     counts->unequal += unequal;
     counts->above += above;
     counts->below += beyond - above;
-    counts->ulp_over += counted_words(tallies->ulp_over);
+    counts->ulp_over += counted(&tallies->ulp_over);
     counts->ulp_histogram[0] += compared - nonzero;
     counts->ulp_histogram[1] += nonzero - unequal;
     for (int k = 0; k < LEVELS; k++) counts->ulp_histogram[k + 2] += level[k] - level[k + 1];

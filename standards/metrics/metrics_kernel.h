@@ -10,8 +10,10 @@
  * is left to a second loop over the chunk's errors, which lie in the first-level cache by then
  * (metrics_count.h), and lanes are added up once for many chunks.
  *
- * A column with anything unusual (not finite, overflowing, nonzero where the reference is zero)
- * is folded by pass_fold_element instead; its sums so far are dropped.
+ * Whether all elements are usual is asked once for a column: the smallest magnitude of the reference tells
+ * of small values and subnormals, the sums of squares of what is not finite. A column with small values is
+ * folded again with a look at each vector; one that has what is not finite, overflows, or is nonzero where
+ * the reference is zero is folded by pass_fold_element. What was folded of it before is dropped.
  */
 #include <math.h>
 #include <string.h>
@@ -24,9 +26,9 @@ enum {
     PAIR = 2 * PASS_LANES, /* elements of two rows, which are folded together */
     LEVELS = 8,            /* powers of two from 1/2 on, between which the histogram is counted */
     LARGEST_LEVEL = 128,
-    /* Rows after whose errors their ulps are folded. Where the registers hold all sums of a column, two;
-     * where they do not, all rows: a sum in memory is ready for the next row after ten cycles only. */
-    GROUP = VECTOR_REGISTERS < 32 ? PASS_CHUNK / PASS_LANES : 2,
+    /* Do the registers hold all sums of a column? Else errors in ulp wait until its other sums are made. */
+    ALL_SUMS = VECTOR_REGISTERS >= 32,
+    ROWS = PASS_CHUNK / PASS_LANES,
     AT_A_TIME = 4, /* thresholds that one loop over a chunk counts */
     /* Of each threshold: a count under a mask takes two cycles before the next may follow. Other counts take one,
      * but loads and comparisons of few thresholds fill no cycle, so two are under way there too. */
@@ -34,13 +36,16 @@ enum {
     MOST_COUNTERS = 2,
 };
 
+/* Thresholds of relative errors. */
+enum { NOT_WITHIN, OVER_TOLERANCE = NOT_WITHIN + 3, RELATIVE_THRESHOLDS };
+
 /* Broadcast constants of a pass. */
 struct constants {
-    V epsilon, small_value, atol, rtol, exponent_min, second_scale, finite_below;
-    V relative, absolute; /* of the uniform bound */
-    I scale_minus;
-    I usual_first, usual_width; /* of `outside` */
-    double not_within[3];       /* what is above is not below the thresholds `within` */
+    V epsilon, small_value, atol, rtol, largest_scale, finite_below;
+    V squares_below; /* sums of squares of elements that are all finite, unless the sums are larger */
+    V relative, absolute;                  /* of the uniform bound */
+    I usual_above;                         /* see `usual` */
+    double threshold[RELATIVE_THRESHOLDS]; /* what is above is not below `within` */
 };
 
 /* Where a chunk is read. */
@@ -52,6 +57,9 @@ struct chunk_source {
 /* One vector of lanes while its rows are folded. */
 struct column {
     V sum[PASS_FAST_SUMS], max[PASS_FAST_MAXES], bound, small_relative;
+    I least,
+        least_ulp; /* of the reference and of errors: words, of which only the upper ones are looked at */
+    bool unusual;
     uint64_t small, small_failed, small_relative_over;
 };
 
@@ -60,8 +68,10 @@ struct chunk {
     size_t start, count; /* elements: the first of them, how many; a multiple of PAIR */
     V max[PASS_FAST_MAXES], bound;
     V small_relative; /* relative errors of small elements */
+    I least_ulp;
     uint64_t small, small_failed, small_relative_over;
     uint64_t careful; /* elements folded by pass_fold_element, which count themselves */
+    bool unusual;     /* the column before had elements that are not usual */
 };
 
 static uint64_t bits_of_double(double x)
@@ -71,51 +81,40 @@ static uint64_t bits_of_double(double x)
     return bits;
 }
 
-/* The magnitudes that need no look at small values, subnormals and overflow, as a range of bits: an
- * unsigned comparison, done by a signed one with the sign bit of both sides turned. */
-#define TURNED ((uint64_t)1 << 63)
-
-static void set_usual_range(struct constants *c, const struct pass *pass, double finite_below)
+/* The magnitudes that need no look at small values and subnormals, by the upper half of their bits: the
+ * smallest of a column is then found without the 64-bit minimum that few instruction sets have. */
+static I usual_above(const struct pass *pass)
 {
-    double small = fmax(pass->parameters.small_value, 0);
-    uint64_t first = bits_of_double(small) + 1, last = bits_of_double(finite_below) - 1;
+    uint64_t small = bits_of_double(fmax(pass->parameters.small_value, 0)) + 1;
     uint64_t normal = bits_of_double(ldexp(1, pass->unit.exponent_min));
-
-    if (first < normal) first = normal;
-    if (first > last) first = last = UINT64_MAX; /* none is usual */
-    c->usual_first = i_set(first + TURNED);
-    c->usual_width = i_set((last - first) + TURNED);
+    return i_set((small > normal ? small : normal) | 0xffffffff);
 }
 
-ALWAYS_INLINE M outside(const struct constants *c, V magnitude)
+ALWAYS_INLINE bool usual(const struct constants *c, I magnitude)
 {
-    return m_above(i_sub(i_from_bits(magnitude), c->usual_first), c->usual_width);
+    return m_all(m_above(magnitude, c->usual_above));
 }
 
 static struct constants make_constants(const struct pass *pass)
 {
-    bool wide = pass->unit.significand_bits == 53;
-    int places = pass->unit.significand_bits - 1;
-    /* The exponent field of 1 / unit is this minus that of |want|. From 2^1023 on, the float64
-     * form would need a subnormal; pass_fold_element knows how. */
-    uint64_t field = 2 * 1023 + (uint64_t)(wide ? 0 : places);
-    const double *within = pass->parameters.within;
+    const struct metrics_parameters *parameters = &pass->parameters;
+    /* Beyond 2^1023, errors overflow. */
     double finite_below = fmin(pass->unit.overflow_at, 0x1p1023);
     struct constants c = {
-        .not_within = { nextafter(within[0], -INFINITY), nextafter(within[1], -INFINITY),
-                        nextafter(within[2], -INFINITY) },
-        .epsilon = v_set(pass->parameters.bench_epsilon),
-        .small_value = v_set(pass->parameters.small_value),
-        .atol = v_set(pass->parameters.small_value_atol),
-        .rtol = v_set(pass->parameters.relative_tolerance),
-        .exponent_min = v_set(ldexp(1, pass->unit.exponent_min)),
-        .second_scale = v_set(wide ? ldexp(1, places) : 1),
-        .scale_minus = i_set(field << 52),
+        .epsilon = v_set(parameters->bench_epsilon),
+        .small_value = v_set(parameters->small_value),
+        .atol = v_set(parameters->small_value_atol),
+        .rtol = v_set(parameters->relative_tolerance),
+        .largest_scale = v_set(pass_scale_at(&pass->unit, 0)),
         .finite_below = v_set(finite_below),
+        .squares_below = v_set(finite_below * finite_below),
         .relative = v_set(pass->relative),
         .absolute = v_set(pass->absolute),
+        .usual_above = usual_above(pass),
+        .threshold[OVER_TOLERANCE] = parameters->relative_tolerance,
     };
-    set_usual_range(&c, pass, finite_below);
+    for (int k = 0; k < 3; k++)
+        c.threshold[NOT_WITHIN + k] = nextafter(parameters->within[k], -INFINITY);
     return c;
 }
 
@@ -139,12 +138,14 @@ ALWAYS_INLINE void prefetch_lines(const void *data, size_t bytes)
     for (size_t byte = 0; byte < bytes; byte += LINE) __builtin_prefetch(line + byte);
 }
 
-static void chunk_begin(struct chunk *chunk, size_t start, size_t count)
+static void chunk_begin(struct chunk *chunk, size_t start, size_t count, bool unusual)
 {
+    chunk->unusual = unusual;
     chunk->start = start;
     chunk->count = count;
     for (int m = 0; m < PASS_FAST_MAXES; m++) chunk->max[m] = v_set(0);
     chunk->bound = chunk->small_relative = v_set(0);
+    chunk->least_ulp = i_set(UINT64_MAX);
     chunk->small = chunk->small_failed = chunk->small_relative_over = chunk->careful = 0;
 }
 
@@ -152,6 +153,8 @@ ALWAYS_INLINE void column_begin(struct column *column)
 {
     for (int m = 0; m < PASS_FAST_MAXES; m++) column->max[m] = v_set(0);
     column->bound = column->small_relative = v_set(0);
+    column->least = column->least_ulp = i_set(UINT64_MAX);
+    column->unusual = false;
     column->small = column->small_failed = column->small_relative_over = 0;
 }
 
@@ -172,7 +175,7 @@ ALWAYS_INLINE void sums_store(struct pass *pass, const struct column *column, si
 
 ALWAYS_INLINE void chunk_add(struct chunk *chunk, const struct column *column)
 {
-    for (int m = 0; m < PASS_FAST_MAXES; m++) chunk->max[m] = v_max(chunk->max[m], column->max[m]);
+    for (int m = 0; m < MAX_ULP; m++) chunk->max[m] = v_max(chunk->max[m], column->max[m]);
     chunk->bound = v_max(chunk->bound, column->bound);
     if (column->small == 0) return;
     chunk->small += column->small;
@@ -181,20 +184,26 @@ ALWAYS_INLINE void chunk_add(struct chunk *chunk, const struct column *column)
     chunk->small_relative = v_max(chunk->small_relative, column->small_relative);
 }
 
+ALWAYS_INLINE void chunk_add_ulps(struct chunk *chunk, const struct column *column)
+{
+    chunk->max[MAX_ULP] = v_max(chunk->max[MAX_ULP], column->max[MAX_ULP]);
+    chunk->least_ulp = w_min(chunk->least_ulp, column->least_ulp);
+}
+
 #include "standards/metrics/metrics_count.h"
 
-/* A column with something unusual: element by element, leaving nothing for the second loop. */
+/* A column that pass_fold_element must fold: nothing of it is left for the second loop. */
 static void fold_column_carefully(struct pass *pass, struct chunk *chunk, size_t column)
 {
     size_t rows = chunk->count / PASS_LANES;
     for (size_t row = 0; row < rows; row++)
-        for (size_t k = 0; k < LANES_PER_VECTOR; k++) {
-            size_t place = row * PASS_LANES + column * LANES_PER_VECTOR + k;
-            pass_fold_element(pass, chunk->start + place);
-            pass->chunk_relative[place] = -INFINITY; /* above no threshold */
-        }
-    for (size_t row = 0; row < rows; row += 2)
-        i_store(pass->chunk_ulp + keys_at(row, column), i_set(0));
+        for (size_t k = 0; k < LANES_PER_VECTOR; k++)
+            pass_fold_element(pass,
+                              chunk->start + row * PASS_LANES + column * LANES_PER_VECTOR + k);
+    for (size_t row = 0; row < rows; row += 2) {
+        i_store(pass->chunk_ulp + keys_at(row, column), w_set(0));
+        i_store(pass->chunk_relative + keys_at(row, column), w_set(KEY_OF_NONE));
+    }
     chunk->careful += rows * LANES_PER_VECTOR;
 }
 

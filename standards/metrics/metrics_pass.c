@@ -21,16 +21,10 @@ static double double_of(uint64_t bits)
 /* 2^exponent for a normal result. */
 static double power_of_two(int exponent) { return double_of((uint64_t)(exponent + 1023) << 52); }
 
-struct pass_scale pass_scale_at(const struct pass_unit *unit, double magnitude)
+double pass_scale_at(const struct pass_unit *unit, double magnitude)
 {
     int exponent = (int)(bits_of(magnitude) >> 52) - 1023;
-    if (exponent < unit->exponent_min) exponent = unit->exponent_min;
-    int places = unit->significand_bits - 1;
-    if (unit->significand_bits < 53)
-        return (struct pass_scale){ power_of_two(places - exponent), 1 };
-    /* 2^-1023 is subnormal, but exact, and so is its product with an error of that size. */
-    double first = exponent == 1023 ? 0x1p-1023 : power_of_two(-exponent);
-    return (struct pass_scale){ first, power_of_two(places) };
+    return power_of_two(1 - (exponent < unit->exponent_min ? unit->exponent_min : exponent));
 }
 
 static enum value_class class_of(double x, double overflow_at)
@@ -133,12 +127,21 @@ static void fold_peer_ulp(struct pass *pass, size_t lane, double ulp)
     pass->counts.ulp_over += ulp > pass->parameters.ulp_limit;
 }
 
-double pass_signed_ulp(const struct pass *pass, size_t i)
+static double got_of(const struct pass *pass, size_t i)
 {
     double got;
-
     dtype_to_double(&got, pass->got + i * pass->element_bytes, pass->dtype, 1);
-    return pass_in_ulp(pass, pass_error(pass, i, got), fabs(pass->hi[i]));
+    return got;
+}
+
+double pass_signed_ulp(const struct pass *pass, size_t i)
+{
+    return pass_in_ulp(pass, pass_error(pass, i, got_of(pass, i)), fabs(pass->hi[i]));
+}
+
+double pass_relative_error(const struct pass *pass, size_t i)
+{
+    return pass_relative(pass, pass_error(pass, i, got_of(pass, i)), fabs(pass->hi[i]));
 }
 
 static void fold_compared(struct pass *pass, size_t i, double want, double got)
@@ -148,8 +151,9 @@ static void fold_compared(struct pass *pass, size_t i, double want, double got)
     struct pass_counts *counts = &pass->counts;
     double error = pass_error(pass, i, got);
     double abs_error = fabs(error), magnitude = fabs(want);
-    double relative = abs_error / (magnitude + pass->parameters.bench_epsilon);
-    double signed_ulp = pass_in_ulp(pass, error, magnitude), ulp = fabs(signed_ulp);
+    double relative = pass_relative(pass, error, magnitude);
+    double folded = pass_folded_ulp(pass, error, magnitude);
+    double signed_ulp = folded * pass->unit.ulps_folded, ulp = fabs(signed_ulp);
 
     counts->compared++;
     counts->differ += error != 0;
@@ -172,10 +176,10 @@ static void fold_compared(struct pass *pass, size_t i, double want, double got)
         return;
     }
     counts->ulp_over += ulp > pass->parameters.ulp_limit;
-    raise_to(&lanes->max[MAX_ULP][lane], ulp);
-    lanes->sum[SUM_ULP][lane] += ulp;
-    lanes->sum[SUM_SIGNED_ULP][lane] += signed_ulp;
-    lanes->sum[SUM_ULP_SQUARED][lane] = fma(ulp, ulp, lanes->sum[SUM_ULP_SQUARED][lane]);
+    raise_to(&lanes->max[MAX_ULP][lane], fabs(folded));
+    lanes->sum[SUM_ULP][lane] += fabs(folded);
+    lanes->sum[SUM_SIGNED_ULP][lane] += folded;
+    lanes->sum[SUM_ULP_SQUARED][lane] = fma(folded, folded, lanes->sum[SUM_ULP_SQUARED][lane]);
 }
 
 /* x within the finite range of the dtype; NaN stays. */
@@ -212,21 +216,17 @@ static void fold_mismatched(struct pass *pass, size_t i, double want, double got
     counts->non_finite_failed += !clipped_agree(pass, want, got);
     counts->peer_above += got > rounded;
     counts->peer_below += got < rounded;
-    count_within(pass, fabs(error) / (magnitude + pass->parameters.bench_epsilon));
+    count_within(pass, pass_relative(pass, error, magnitude));
     if (isnan(error)) counts->peer_abs_nan++;
     else raise_to(&pass->lanes.max[MAX_PEER_ABS][lane], fabs(error));
     if (isfinite(want) && isfinite(got)) fold_cosine(&pass->lanes, lane, want, got);
     else counts->cosine_nan++;
-    struct pass_scale scale = pass_scale_at(&pass->unit, magnitude);
-    fold_peer_ulp(pass, lane,
-                  isfinite(want) ? fabs(error * scale.first * scale.second) : fabs(error));
+    fold_peer_ulp(pass, lane, fabs(isfinite(want) ? pass_in_ulp(pass, error, magnitude) : error));
 }
 
 void pass_fold_element(struct pass *pass, size_t i)
 {
-    double got, want = pass->hi[i];
-
-    dtype_to_double(&got, pass->got + i * pass->element_bytes, pass->dtype, 1);
+    double got = got_of(pass, i), want = pass->hi[i];
     enum value_class want_class = class_of(want, pass->unit.overflow_at);
     enum value_class got_class = class_of(got, INFINITY);
     pass->counts.classes[want_class][got_class]++;

@@ -12,6 +12,7 @@
 #ifndef PROBE_STANDARDS_METRICS_METRICS_PASS_H
 #define PROBE_STANDARDS_METRICS_METRICS_PASS_H
 
+#include <math.h>
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ enum pass_sum {
     SUM_PRODUCT,
     SUM_ERROR_SQUARED, /* normal elements */
     SUM_RELATIVE,      /* normal elements */
-    SUM_ULP,           /* compared, want != 0 or got == 0 */
+    SUM_ULP, /* compared, want != 0 or got == 0; lanes hold the three of pass_folded_ulp */
     SUM_SIGNED_ULP,
     SUM_ULP_SQUARED,
     PASS_FAST_SUMS,
@@ -44,7 +45,7 @@ enum pass_sum {
 enum pass_max {
     MAX_ABS,
     MAX_RELATIVE, /* normal elements */
-    MAX_ULP,      /* as SUM_ULP */
+    MAX_ULP,      /* as SUM_ULP, lanes hold that of pass_folded_ulp */
     PASS_FAST_MAXES,
     MAX_WANT = PASS_FAST_MAXES, /* of the elements that pass_fold_element took */
     MAX_ZERO_ULP,
@@ -91,6 +92,7 @@ struct pass_unit {
     bool parity_matters; /* a tie at `half` may round away from got */
     bool saturates;
     double peer_zero_scale; /* 1 / the peer's unit at want == 0 */
+    double ulps_folded;     /* ulp that make an error of 1 as it is folded */
 };
 
 struct pass {
@@ -108,18 +110,14 @@ struct pass {
     struct pass_counts counts;
     struct peak peaks[MEASURES]; /* of compared elements; RELATIVE: of normal ones */
     double bound_ulp;
-    /* Of the current chunk, for the counts that are made after its loop; 0 and minus infinity for
-     * elements that are counted already. */
-    alignas(64) uint32_t chunk_ulp[PASS_CHUNK]; /* keys of signed errors in ulp */
-    alignas(64) double chunk_relative[PASS_CHUNK];
+    /* Of the current chunk, keys of errors for the counts that are made after its loop (metrics_count.h). */
+    alignas(64) uint32_t chunk_ulp[PASS_CHUNK], chunk_relative[PASS_CHUNK];
 };
 
-/* 1 / ulp at |x|, as two factors whose product it is (the second is 1 but for float64, where
- * one double cannot hold it). */
-struct pass_scale {
-    double first, second;
-};
-struct pass_scale pass_scale_at(const struct pass_unit *unit, double magnitude);
+/* The factor that makes an error at |want| one that is folded: 2^(1 - e) with e the exponent of |want|, or
+ * the least of the dtype. It is a normal double, and all bits of it but those of the exponent are 0, so
+ * that it is what the exponent of |want| leaves of all its bits. A folded error is 1 / ulps_folded of one in ulp. */
+double pass_scale_at(const struct pass_unit *unit, double magnitude);
 
 /* got - want of element i, with all that the reference holds, and an error in ulp at |want|. */
 static inline double pass_error(const struct pass *pass, size_t i, double got)
@@ -127,14 +125,24 @@ static inline double pass_error(const struct pass *pass, size_t i, double got)
     return pass->lo ? (got - pass->hi[i]) - pass->lo[i] : got - pass->hi[i];
 }
 
-static inline double pass_in_ulp(const struct pass *pass, double error, double magnitude)
+static inline double pass_folded_ulp(const struct pass *pass, double error, double magnitude)
 {
-    struct pass_scale scale = pass_scale_at(&pass->unit, magnitude);
-    return error * scale.first * scale.second;
+    return error * pass_scale_at(&pass->unit, magnitude);
 }
 
-/* The signed error in ulp of element i, which is compared. */
+static inline double pass_in_ulp(const struct pass *pass, double error, double magnitude)
+{
+    return pass_folded_ulp(pass, error, magnitude) * pass->unit.ulps_folded;
+}
+
+static inline double pass_relative(const struct pass *pass, double error, double magnitude)
+{
+    return fabs(error) / (magnitude + pass->parameters.bench_epsilon);
+}
+
+/* The signed error in ulp of element i, which is compared, and its relative error. */
 double pass_signed_ulp(const struct pass *pass, size_t i);
+double pass_relative_error(const struct pass *pass, size_t i);
 
 /* Fold element i, of lane i mod 64, into lanes and counts. Complete: nothing is left for the
  * counting after a chunk. */

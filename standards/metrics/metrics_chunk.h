@@ -186,7 +186,11 @@ ALWAYS_INLINE void KIND(fold_waiting)(V ulp[2][ROWS], struct pass *pass, struct 
 ALWAYS_INLINE void KIND(prefetch_ahead)(const struct pass *pass, size_t start, size_t column,
                                         size_t got_bytes)
 {
-    enum { SIZE = CHUNK_SIZE(WIDE), AHEAD = WIDE ? SIZE * 3 / 2 : SIZE, SHARE = SIZE / COLUMNS };
+    enum {
+        SIZE = CHUNK_SIZE(WIDE),
+        AHEAD = WIDE ? SIZE * 2 : SIZE * 3 / 2,
+        SHARE = SIZE / COLUMNS
+    };
     size_t first = start + AHEAD + column * SHARE;
 
     prefetch_lines(pass->hi + first, SHARE * sizeof(double));

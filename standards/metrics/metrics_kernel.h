@@ -6,8 +6,9 @@
  *
  * A chunk is up to 16 rows of 64 elements. It is folded column by column (one vector of lanes, all
  * rows), so that the accumulators of the column stay in registers. The number of instructions sets the
- * pace (about 28 to a vector; division is hidden behind them), so whatever is not needed for every element
- * is left to a second loop over the chunk's errors, which lie in the first-level cache by then
+ * pace: on a Zen 5 core, with two pipes that multiply and two that add, a vector takes 28 of their slots (the division
+ * five of them), 7 cycles, and 7.6 are measured for eight lanes. Whatever is not needed for every element
+ * is therefore left to a second loop over the chunk's errors, which lie in the first-level cache by then
  * (metrics_count.h), and lanes are added up once for many chunks.
  *
  * Whether all elements are usual is asked once for a column: the smallest magnitude of the reference tells

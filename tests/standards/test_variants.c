@@ -116,6 +116,29 @@ START_TEST(variants_give_the_same_bits)
 }
 END_TEST
 
+/* Relative errors a few units of the double on either side of a threshold, which agree with it in half of their bits. */
+START_TEST(errors_next_to_a_threshold_are_told_apart)
+{
+    enum { N = 4099 };
+    enum metrics_variant variant = (enum metrics_variant)_i;
+    static const double thresholds[] = { 0.01, 0.001, 0.0001 };
+    double hi[N], lo[N], error[N], got[N];
+    struct sample s = { .n = N, .hi = hi, .lo = lo, .error = error, .got = got };
+
+    if (!metrics_variant_available(variant)) return;
+    state = 0x2545f4914f6cdd1du + (uint64_t)_i;
+    for (size_t round = 0; round < 8; round++) {
+        for (size_t i = 0; i < N; i++) {
+            double threshold = thresholds[next_random() % 3];
+            hi[i] = 1 + uniform();
+            got[i] = hi[i] + threshold * (hi[i] + 0x1p-23) * (1 + (uniform() - 0.5) * 0x1p-30);
+            lo[i] = error[i] = 0;
+        }
+        compare(&s, DT_F64, variant, round % 2, 0);
+    }
+}
+END_TEST
+
 /* Whoever passes over the parts of a large tensor changes no bit, and all of its elements are in one. */
 START_TEST(threads_change_no_bit)
 {
@@ -184,6 +207,8 @@ int main(void)
     TCase *tcase = tcase_create("variants");
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, variants_give_the_same_bits, METRICS_BEST, METRICS_VARIANTS);
+    tcase_add_loop_test(tcase, errors_next_to_a_threshold_are_told_apart, METRICS_BEST,
+                        METRICS_VARIANTS);
     tcase_add_loop_test(tcase, threads_change_no_bit, 0, 5);
     tcase_add_test(tcase, variants_have_names);
     suite_add_tcase(suite, tcase);

@@ -47,6 +47,17 @@ static size_t reservation(const struct check *k, size_t position)
     return total;
 }
 
+/* What two more evaluations take, those of the error model, or as much of it as there is: less may do, and a call that runs short is
+ * checked twice. */
+static size_t bytes_of_models(const struct check *k, size_t most)
+{
+    enum { MODELS = 2 };
+    size_t bytes = bench_peak_bytes(&k->call.c);
+    if (!profile_rules(k->setup->style.profile)->error_model) return 0;
+    if (!size_multiply(&bytes, bytes, k->second ? 2 * MODELS : MODELS)) return most;
+    return bytes < most ? bytes : most;
+}
+
 static struct ending too_large(size_t bytes)
 {
     struct status status =
@@ -151,6 +162,7 @@ static struct ending check_admitted(struct check *k, size_t position)
     size_t bytes = reservation(k, position);
     uint64_t limit = k->setup->budget->limit_bytes;
     if (bytes > limit) return too_large(bytes);
+    bytes += bytes_of_models(k, limit - bytes);
     k->call.diagnosis_bytes = k->setup->diagnose_budget_s > 0 ? diagnosis_bytes(&k->call.c) : 0;
     if (k->call.diagnosis_bytes > limit - bytes) k->call.diagnosis_bytes = 0;
     bytes += k->call.diagnosis_bytes;

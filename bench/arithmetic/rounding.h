@@ -15,7 +15,11 @@ static inline double two_sum(double *sum, double x)
 }
 
 /* As fmax, which compilers call and do not make part of a loop. */
-static inline double larger(double a, double b) { return ((a >= b) | (b != b)) ? a : b; }
+static inline double larger(double a, double b)
+{
+    double number = b != b ? a : b;
+    return a >= b ? a : number;
+}
 
 /* gamma_n = n u / (1 - n u): what n roundings in a row make at most, relative. n u < 1. */
 static inline double gamma_of(double n) { return n * UNIT_ROUNDOFF / (1 - n * UNIT_ROUNDOFF); }

@@ -259,11 +259,12 @@ OF_ANY_WIDTH void formulas(double *restrict formula, const struct walked *restri
         double before = s->first[w] - walk, before_second = s->second[w] - walk * walk;
         double reverse = size * walk * walk - 2 * walk * before + before_second;
         double any = sum_spread_of_any_order(size, walk, squares);
-        double spread =
+        formula[w] =
             larger(larger(larger(s->second[w], reverse), any), larger(s->lanes[w], s->turns[w])) /
             3;
-        formula[w] = products ? spread + squares / 3 : spread;
     }
+    if (!products) return;
+    FOR_EACH_LINE formula[w] += s->squares[w] / 3;
 }
 
 /* A function of its own: part of the one below it is no loop that compilers make vectors of. */

@@ -33,13 +33,13 @@ struct look_lines {
     double *room;
 };
 
-/* Products that are looked at together: where they are, their lines, and the norms of these. */
+/* Products that are looked at together: where they are, and their lines. */
 struct look {
     size_t at[SUM_SPREAD_LINES], count;
     struct look_lines a, b;
     struct sum_spread_factors factors;
-    double norms[SUM_SPREAD_LINES];
-    double *term;                  /* k times SUM_SPREAD_LINES */
+    double squares_x[SUM_SPREAD_LINES], squares_y[SUM_SPREAD_LINES]; /* of the norms */
+    double *term;                                                    /* k times SUM_SPREAD_LINES */
     double repeated, with_formula; /* the sum of imitated over formula, and of how many */
 };
 
@@ -56,38 +56,62 @@ static struct look_lines lines_open(struct tape *tape, const struct node *node, 
     return (struct look_lines){ node, step, room };
 }
 
+VECTORIZED static void read_floats(double *restrict out, const float *restrict x, size_t step,
+                                   size_t n)
+{
+    if (step == 1)
+        for (size_t i = 0; i < n; i++) out[i] = x[i];
+    else
+        for (size_t i = 0; i < n; i++) out[i] = x[i * step];
+}
+
 /* The line from element `start` on, as line w. */
 static const double *line_at(const struct look_lines *lines, size_t start, size_t w, size_t k)
 {
     if (!lines->room) return lines->node->value + start;
-    const float *x = (const float *)lines->node->source->data + start;
     double *line = lines->room + w * k;
-    for (size_t l = 0; l < k; l++) line[l] = x[l * lines->step];
+    read_floats(line, (const float *)lines->node->source->data + start, lines->step, k);
     return line;
 }
 
-static void add_look(struct look *look, size_t at, const struct matmul *p)
+/* Where an element is. */
+struct place {
+    size_t at, batch, row, column;
+};
+
+/* `stride` elements further; divisions only where that is another row. */
+static void move_on(struct place *place, size_t stride, const struct matmul *p)
+{
+    place->at += stride;
+    place->column += stride;
+    if (place->column < p->n) return;
+    place->row += place->column / p->n;
+    place->column %= p->n;
+    place->batch += place->row / p->m;
+    place->row %= p->m;
+}
+
+static void add_look(struct look *look, const struct place *place, const struct matmul *p)
 {
     struct sum_spread_factors *f = &look->factors;
-    size_t w = look->count++, row = at / p->n;
-    bool same_row = w && look->at[w - 1] / p->n == row;
-    look->at[w] = at;
+    size_t w = look->count++;
+    bool same_row = w && place->column >= place->at - look->at[w - 1];
+    look->at[w] = place->at;
     f->x[w] = same_row ? f->x[w - 1]
-                       : line_at(&look->a, a_element(p, look->a.node, row / p->m, row % p->m, 0), w,
-                                 p->k);
-    f->y[w] = line_at(&look->b, b_element(p, look->b.node, row / p->m, 0, at % p->n), w, p->k);
+                       : line_at(&look->a, a_element(p, look->a.node, place->batch, place->row, 0),
+                                 w, p->k);
+    f->y[w] =
+        line_at(&look->b, b_element(p, look->b.node, place->batch, 0, place->column), w, p->k);
 }
 
 static void take_terms(struct look *look)
 {
-    double x[SUM_SPREAD_LINES], y[SUM_SPREAD_LINES];
     struct sum_spread_factors *f = &look->factors;
     for (size_t w = look->count; w < SUM_SPREAD_LINES; w++) { /* lines that are not there */
         f->x[w] = f->x[0];
         f->y[w] = f->y[0];
     }
-    sum_spread_multiply(look->term, x, y, f);
-    for (size_t w = 0; w < SUM_SPREAD_LINES; w++) look->norms[w] = sqrt(x[w]) * sqrt(y[w]);
+    sum_spread_multiply(look->term, look->squares_x, look->squares_y, f);
 }
 
 /* What the terms of each line give, the larger of formula and imitation, over what is estimated for it. */
@@ -97,18 +121,22 @@ struct looked_at {
 
 VECTORIZED static void compare_looks(struct looked_at *restrict out,
                                      const struct sum_spread *restrict parts,
-                                     const double *restrict value, const double *restrict norms,
+                                     const double *restrict value, const struct look *restrict look,
                                      double k)
 {
     LANES_LOOP for (size_t w = 0; w < SUM_SPREAD_LINES; w++)
     {
+        double formula = parts[w].formula, imitated = parts[w].imitated;
         bool finite = fabs(value[w]) < INFINITY;
-        double formula = finite ? parts[w].formula : 0, imitated = finite ? parts[w].imitated : 0;
+        formula = finite ? formula : 0;
+        imitated = finite ? imitated : 0;
         double spread = larger(formula, imitated),
-               estimate = estimated_spread(k, value[w], norms[w]);
+               norms = sqrt(look->squares_x[w]) * sqrt(look->squares_y[w]),
+               estimate = estimated_spread(k, value[w], norms);
         out->spread[w] = spread;
-        out->of_estimate[w] = ((spread > 0) & (estimate > 0)) ? spread / estimate : 0;
-        out->of_formula[w] = formula > 0 ? imitated / formula : -1;
+        double of_estimate = spread / estimate, of_formula = imitated / formula;
+        out->of_estimate[w] = ((spread > 0) & (estimate > 0)) ? of_estimate : 0;
+        out->of_formula[w] = formula > 0 ? of_formula : -1;
     }
 }
 
@@ -120,7 +148,7 @@ static void look_at_terms(struct typical_products *typical, struct look *look,
     double value[SUM_SPREAD_LINES] = { 0 };
     sum_spread_parts_of_lines(parts, look->term, k, true, single);
     for (size_t w = 0; w < look->count; w++) value[w] = node->value[look->at[w]];
-    compare_looks(&found, parts, value, look->norms, (double)k);
+    compare_looks(&found, parts, value, look, (double)k);
     for (size_t w = 0; w < look->count; w++) {
         if (typical->own) typical->own[look->at[w]] = found.spread[w];
         typical->quotient = larger(typical->quotient, found.of_estimate[w]);
@@ -151,9 +179,9 @@ void typical_products_look(struct typical_products *typical, struct tape *tape,
                                                 .step_y = look.b.room ? 1 : look.b.step };
     typical->quotient = 0;
     typical->terms = (double)p->k;
-    for (size_t at = 0; at < node->n && !tape_failed(tape); at += stride) {
-        add_look(&look, at, p);
-        if (look.count < SUM_SPREAD_LINES && at + stride < node->n) continue;
+    for (struct place at = { 0 }; at.at < node->n && !tape_failed(tape); move_on(&at, stride, p)) {
+        add_look(&look, &at, p);
+        if (look.count < SUM_SPREAD_LINES && at.at + stride < node->n) continue;
         take_terms(&look);
         look_at_terms(typical, &look, node, p->k, !tape->wide);
     }

@@ -17,6 +17,7 @@
 #include "bench/primitives/moved.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/known_values.h"
 #include "core/checked.h"
 
 /* ---- affine views ------------------------------------------------------------------- */
@@ -307,6 +308,14 @@ static struct node *shared(struct tape *tape, const struct primitive *primitive,
     return node;
 }
 
+static bool is_same_view(const struct node *a, const struct node *b)
+{
+    const struct view *v = a->parameters, *w = b->parameters;
+    size_t bytes = (size_t)v->rank * sizeof *v->stride;
+    return v->rank == w->rank && v->offset == w->offset && !memcmp(v->shape, w->shape, bytes) &&
+           !memcmp(v->stride, w->stride, bytes);
+}
+
 static struct node *strided(struct tape *tape, const struct primitive *primitive, struct node *x,
                             struct view *view)
 {
@@ -314,9 +323,11 @@ static struct node *strided(struct tape *tape, const struct primitive *primitive
     if (view_is_dense(view)) return shared(tape, primitive, x, view);
     struct node *node = moved(tape, primitive, x, view->rank, view->shape, view);
     if (tape_failed(tape)) return tape_failure(tape);
+    double *known = x->integer ? NULL : known_values_share(tape, node, is_same_view);
     if (x->integer)
         copy_strided(node->integer, x->integer, view->rank, view->shape, view->stride, view->offset,
                      node->n);
+    else if (known) node->value = known;
     else
         copy_strided(node->value, x->value, view->rank, view->shape, view->stride, view->offset,
                      node->n);

@@ -5,6 +5,7 @@
 #include "bench/equal_inputs.h"
 #include "bench/model_errors.h"
 #include "bench/model_pair.h"
+#include "bench/own_bits.h"
 #include "bench/shared_errors.h"
 #include "bench/short_products.h"
 #include "bench/staged_model.h"
@@ -27,6 +28,7 @@ static struct status attach(struct reference *r, struct bench *bench,
     r->kernel_draws = shared_error_count(&models[0]->tape, nodes[0], arena);
     r->kernel_common = errors_in_common(&models[1]->tape, nodes[1], arena);
     r->kernel_inputs = equal_inputs(&models[0]->tape, nodes[0], arena);
+    r->kernel_own_bits = has_own_bits(&models[0]->tape, nodes[0]);
     return model_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, r->kernel_bound, taken[1],
                         arena);
 }

@@ -92,6 +92,8 @@ struct reference {
     /* Of a call that maps elements one by one, what each element comes from: equal numbers for equal inputs. NULL where that says
      * nothing: of other calls, and where few elements come from equal inputs (bench/equal_inputs.h). */
     const uint64_t *kernel_inputs;
+    bool
+        kernel_own_bits; /* the last bits of a result are those of a rounding, in any kernel (bench/own_bits.h) */
 
     /* The same two for a kernel whose intermediate results are tensors of `stage_dtype`, rounded after every
      * step of the op's composition (sums still in the compute dtype), and what those steps are. `stage`

@@ -11,7 +11,10 @@
 #include "core/tensor.h"
 #include "core/vectorize.h"
 
-enum { FEWEST_LINES = 8, FEWEST_OTHERS = 64, MOST_INDEPENDENT = 8 };
+enum { FEWEST_LINES = 8, FEWEST_OTHERS = 64 };
+
+/* Errors of a line that count at most: where lines are alike, and where one may share more than others do. */
+enum { MOST_INDEPENDENT = 64, MOST_SHARED = 8 };
 
 /* Lines may be off by twice what the others are, and by 0.7 of what is expected where the others are less. */
 static const double SPREAD = 2, LEAST_SCALE = 0.7;
@@ -47,6 +50,11 @@ struct error_lines {
     struct line row; /* what has been added of the present one */
 };
 
+static size_t most_independent(const struct error_field *field)
+{
+    return field->alike ? MOST_INDEPENDENT : MOST_SHARED;
+}
+
 /* All lines of a form. */
 struct lines {
     const struct form *form;
@@ -55,7 +63,7 @@ struct lines {
     double met;                 /* lines that have errors; sums over them of: */
     double means[2];            /* the squares of the means, */
     double squares, of_squares; /* the mean squares and their squares */
-    double x, least;            /* h of the most independent errors */
+    double x, least_g, least_h; /* of the most independent errors */
 };
 
 /* ---- adding up ------------------------------------------------------------------------------ */
@@ -225,14 +233,14 @@ static size_t distinct_references(const struct lines *lines, size_t j)
     const struct form *form = lines->form;
     const struct error_field *field = lines->field;
     double met[MOST_INDEPENDENT];
-    size_t count = 0, stride = form->stride;
+    size_t count = 0, stride = form->stride, most = most_independent(field);
     for (size_t start = j * stride; start < field->n; start += stride * form->count)
         for (size_t i = start; i < start + stride && i < field->n; i++) {
             size_t k = 0;
             if (isnan(field->z[i])) continue;
             while (k < count && met[k] != field->want[i]) k++;
             if (k == count) met[count++] = field->want[i];
-            if (count == MOST_INDEPENDENT) return count;
+            if (count == most) return count;
         }
     return count;
 }
@@ -264,19 +272,21 @@ static double independent_errors(const struct lines *lines, size_t j)
     }
     if (shared > 0) independent = fmin(independent, square / shared);
     if (variance > 0) independent = fmin(independent, 2 * square * square / variance);
-    return fmax(fmin(independent, MOST_INDEPENDENT), 1);
+    return fmax(fmin(independent, (double)most_independent(lines->field)), 1);
 }
 
-/* Could a line be beyond `quotient`? Its mean is at most its rms, h of the most independent errors is smaller than g, and both grow
- * with fewer. The mean square of the others is known, so no root is taken of most lines. */
+/* Could a line be beyond `quotient`? g and h grow with fewer independent errors. The mean square of the others is known, so no root is taken
+ * of most lines. */
 static bool may_exceed(const struct lines *lines, const struct line *line, double quotient)
 {
-    double others = lines->total.count - line->count;
-    double most = quotient * (1 - 0x1p-40) * lines->least;
+    double others = lines->total.count - line->count, count = line->count;
     double square = SPREAD * SPREAD * (lines->total.squares - line->squares);
     double scale = LEAST_SCALE * LEAST_SCALE * others;
-    scale = square > scale ? square : scale; /* of the others together */
-    return line->count > 0 && line->squares * others > line->count * most * most * scale;
+    scale = (square > scale ? square : scale) * quotient * quotient * (1 - 0x1p-40);
+    double sum = fmax(fabs(line->sums[0]), fabs(line->sums[1]));
+    return count > 0 &&
+           (line->squares * others > count * lines->least_g * lines->least_g * scale ||
+            sum * sum * others > count * count * lines->least_h * lines->least_h * scale);
 }
 
 static void try_line(struct line_findings *out, const struct lines *lines, size_t j)
@@ -309,7 +319,9 @@ static void try_form(struct line_findings *out, const struct error_field *field,
     static const double alarms = 1e-10;
     struct lines lines = { .form = form, .field = field, .x = log((double)field->n / alarms) };
     if (!form->line) return;
-    lines.least = sqrt(2 * lines.x / MOST_INDEPENDENT);
+    double most = (double)most_independent(field);
+    lines.least_g = sqrt(1 + 2 * sqrt(lines.x / most) + 2 * lines.x / most);
+    lines.least_h = sqrt(2 * lines.x / most);
     sum_lines(&lines);
     for (size_t j = 0; j < form->count; j++) try_line(out, &lines, j);
 }

@@ -10,7 +10,7 @@
  * r^2 the mean of their z^2, v that of the squares of their means, w the variance of their mean squares. Independent errors
  * have v = r^2 / c and w = 2 r^4 / c, shared ones v = r^2 or, where signs differ, w = 2 r^4; so the smaller of r^2 / v and
  * 2 r^4 / w takes the place of c. So does the number of different references in the line when it is smaller, as equal
- * elements err alike; and 8, as one line may share more than others do (the row of a softmax that has one term).
+ * elements err alike; and 8, as one line may share more than others do (the row of a softmax that has one term), or 64 where lines are alike.
  * The others show, too, how large errors of this kernel are: lines of a right kernel differ (other paths at edges, slopes that
  * the model bounds), by less than two. So a line is beyond what is explained when its rms is above max(1, 2 r) g, or
  * its mean above max(1, 2 r) h.
@@ -18,6 +18,7 @@
 #ifndef PROBE_STANDARDS_ERROR_LINES_H
 #define PROBE_STANDARDS_ERROR_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,7 @@ struct line_findings {
  *   z      n values, NaN where there is no error to speak of
  *   want   the references
  *   shape  of the components, n in all
+ *   alike  lines share no more than the others show: all errors come from rounding numbers that differ, or from one function
  */
 struct error_field {
     const float *z;
@@ -45,6 +47,7 @@ struct error_field {
     size_t n;
     int rank;
     const int64_t *shape;
+    bool alike;
 };
 
 struct status error_lines_find(struct line_findings *out, struct arena *arena,

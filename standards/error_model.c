@@ -460,7 +460,9 @@ static struct status open_lines(struct model *model, struct arena *arena, bool c
     if (model->dtype != model->compute) return status_ok();
     memcpy(shape, want->shape, (size_t)want->rank * sizeof *shape);
     shape[want->rank] = 2;
-    const struct error_field field = { model->z, want->hi, want->n, want->rank + complex, shape };
+    const struct error_field field = { model->z, want->hi,
+                                       want->n,  want->rank + complex,
+                                       shape,    want->kernel_common > 0 };
     return error_lines_open(&model->lines, arena, &field);
 }
 
@@ -470,6 +472,9 @@ static struct status measure(struct model_findings *out, struct arena *arena, st
 {
     TRY(open_lines(model, arena, complex));
     measure_all(out, model, uncertain, capacity, uncertain_count);
+    if (out->second > 0 && out->largest > fmax(2 * out->second, 1))
+        error_outlier_find(&out->outlier, model->want, model->z, model->compute,
+                           out->largest_index);
     if (model->lines) error_lines_judge(&out->lines, model->lines);
     return status_ok();
 }
@@ -507,6 +512,7 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
         TRY(measure(out, arena, &model, complex, uncertain, MOST_REFINED, &count));
     }
     if (!refined) arena_rewind(arena, before); /* what is refined stays */
+    out->missing_bits = short_results_find(got, want);
     return unequal_results_find(&out->unequal, arena, got, want);
 }
 

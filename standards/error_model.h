@@ -24,7 +24,9 @@
 #include "core/status.h"
 #include "core/tensor.h"
 #include "standards/error_lines.h"
+#include "standards/error_outlier.h"
 #include "standards/error_statistics.h"
+#include "standards/short_results.h"
 #include "standards/unequal_results.h"
 
 /* An element that no legitimate kernel returns. */
@@ -47,8 +49,11 @@ struct model_findings {
     double largest; /* of |z| */
     size_t largest_index;
     double second; /* the next largest; 0 where the output is narrower than the arithmetic */
+    struct error_outlier
+        outlier; /* the largest one, where it is beyond what is expected and twice the next */
     struct line_findings lines;
     struct unequal_results unequal;
+    int missing_bits; /* of all results, though not of the exact ones */
 
     /* Outputs narrower than the arithmetic: elements that are not the rounded reference, and
      * how many the model's rms expects. */

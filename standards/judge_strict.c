@@ -42,14 +42,18 @@ static bool are_plain(const struct model_findings *findings)
 }
 
 /* The rms of many errors has its limit; fewer have as much more as chance gives them. Nothing but roundings are as many errors of the expected
- * size, or ties, each of which is off by sqrt 3 times that. */
+ * size, or ties, each of which is off by sqrt 3 times that; and with those of one function, which may have 1 in common, as much as the squares of
+ * that and of chance make together. */
 static double limit_of_rms(const struct row *row, const struct model_findings *findings)
 {
     enum { MANY = 80 };
     static const double usual = 2, ties = 1.75;
     double n = errors_that_count(findings), limit = row_limit(row, LIMIT_MODEL_RMS);
-    if (n > 0 && are_plain(findings)) return limit / usual * fmax(ties, rms_by_chance(n));
-    return n > 0 && n < MANY ? limit * rms_by_chance(n) / rms_by_chance(MANY) : limit;
+    if (!(n > 0)) return limit;
+    double chance = rms_by_chance(n), most = usual * fmax(chance / rms_by_chance(MANY), 1);
+    if (are_plain(findings)) most = fmax(ties, chance);
+    else if (findings->common > 0) most = fmin(most, fmax(ties, hypot(findings->common, chance)));
+    return limit / usual * most;
 }
 
 /* Errors whose mean is asked for: not fewer than a step of the kernel leaves, which may be one. */
@@ -169,22 +173,32 @@ static double limit_of_quotient(double n)
     return high;
 }
 
-/* One element that is off by what no other comes near. */
+/* How near the largest error comes to its limit over the largest of others; 0 where it is not above `least`, or where nothing is known. */
+static double nearness(double largest, const struct other_errors *others, double least)
+{
+    if (others->count < STATISTICS_NEED || !(others->largest > 0) || largest <= least) return 0;
+    return largest / others->largest / limit_of_quotient(others->count);
+}
+
+/* One element that is off by what no other of its kind comes near. An error that is no larger than expected needs no such explanation, nor one
+ * of three where others may be of another kind. */
 static bool no_outlier(struct row *row, const struct model_findings *findings)
 {
-    double n = findings->statistics.independent, second = findings->second;
-    if (n < STATISTICS_NEED || !(second > 0) ||
-        findings->largest <= row_limit(row, LIMIT_MODEL_OUTLIER))
-        return true;
-    double quotient = findings->largest / second, most = limit_of_quotient(n);
+    double least = row_limit(row, LIMIT_MODEL_OUTLIER), largest = findings->largest;
+    double alike = nearness(largest, &findings->outlier.alike, least / 3);
+    double like = nearness(largest, &findings->outlier.like, least);
+    const struct other_errors *others = alike >= like ? &findings->outlier.alike
+                                                      : &findings->outlier.like;
+    if (!(fmax(alike, like) > 0)) return true;
+    double quotient = largest / others->largest, most = limit_of_quotient(others->count);
     bool holds = quotient <= most;
     row_note(row, "model_outlier", quotient, most, holds);
     if (!holds)
         row_say(
             row,
             "Error model: element %zu is off by %.3g times what rounding is expected to make, and "
-            "no other by more than %.3g.\n",
-            findings->largest_index, findings->largest, second);
+            "no other of its kind by more than %.3g.\n",
+            findings->largest_index, largest, others->largest);
     return holds;
 }
 
@@ -201,6 +215,21 @@ static bool equals_hold(struct row *row, const struct unequal_results *unequal)
                 "most elements "
                 "are that are made of the same numbers.\n",
                 unequal->index, unequal->units, unequal->usual);
+    return holds;
+}
+
+/* Results with the last bits zero, of a kernel that rounds at its end. */
+static bool bits_hold(struct row *row, int missing)
+{
+    double most = row_limit(row, LIMIT_MODEL_BITS);
+    bool holds = missing <= most;
+    if (!missing) return true;
+    row_note(row, "model_bits", missing, most, holds);
+    if (!holds)
+        row_say(row,
+                "Error model: the last %d bits of all results are zero, and those of the exact "
+                "ones are not.\n",
+                missing);
     return holds;
 }
 
@@ -226,6 +255,7 @@ static bool is_explained(const struct row *row, const struct model_findings *fin
 {
     const struct error_summary *statistics = &findings->statistics;
     if (findings->unequal.units > row_limit(row, LIMIT_MODEL_EQUAL)) return false;
+    if (findings->missing_bits > row_limit(row, LIMIT_MODEL_BITS)) return false;
     return findings->beyond == 0 && findings->largest <= limit_of_largest(row, findings) &&
            findings->lines.quotient <= row_limit(row, LIMIT_MODEL_LINE) &&
            statistics->rms <= limit_of_rms(row, findings) &&
@@ -321,6 +351,7 @@ static bool model_holds(struct row *row, const struct model_findings *findings)
     bool holds = elements_hold(row, findings);
     holds &= statistics_hold(row, findings);
     holds &= equals_hold(row, &findings->unequal);
+    holds &= bits_hold(row, findings->missing_bits);
     return holds & flips_hold(row, findings);
 }
 

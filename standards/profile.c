@@ -46,6 +46,7 @@ static const char *const limit_names[LIMIT_COUNT + 1] = {
     [LIMIT_MODEL_BIAS] = "model_bias",
     [LIMIT_MODEL_LARGEST] = "model_largest",
     [LIMIT_MODEL_EQUAL] = "model_equal",
+    [LIMIT_MODEL_BITS] = "model_bits",
     [LIMIT_MODEL_OUTLIER] = "model_outlier",
     [LIMIT_MODEL_FLIPS] = "model_flips",
     [LIMIT_MODEL_NATS] = "model_nats",

@@ -14,16 +14,17 @@ struct kind {
     size_t votes, elements;
 };
 
-bool is_left_over(int rank, const int64_t *shape, size_t i)
+unsigned left_over_by(int rank, const int64_t *shape, size_t i)
 {
-    enum { WIDEST = 64 };
+    enum { WIDTHS = 6 };
     size_t run = 1;
+    unsigned widths = 0;
     for (int d = rank; d-- > 0;) {
         run *= (size_t)shape[d];
-        for (size_t width = 2; width <= WIDEST && width <= run; width *= 2)
-            if (i % run >= run / width * width) return true;
+        for (int k = 0; k < WIDTHS && (size_t)2 << k <= run; k++)
+            if (i % run >= run >> (k + 1) << (k + 1)) widths |= 1u << k;
     }
-    return false;
+    return widths;
 }
 
 /* The kind of these inputs; NULL when the table is full. */
@@ -66,12 +67,12 @@ struct status unequal_results_find(struct unequal_results *out, struct arena *ar
     if (!value || !kinds) return status_no_memory(want->n * sizeof *value);
     dtype_to_double(value, got->data, dtype, want->n);
     for (size_t i = 0; i < want->n; i++) {
-        if (is_left_over(want->rank, want->shape, i)) continue;
+        if (left_over_by(want->rank, want->shape, i)) continue;
         if (!(kind = kind_of(kinds, inputs[i]))) break;
         vote(kind, value[i]);
     }
     for (size_t i = 0; i < want->n; i++) {
-        if (is_left_over(want->rank, want->shape, i)) continue;
+        if (left_over_by(want->rank, want->shape, i)) continue;
         if (!(kind = kind_of(kinds, inputs[i]))) break;
         double units = units_between(dtype, value[i], kind->usual);
         out->count += units > 1;

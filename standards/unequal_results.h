@@ -17,8 +17,9 @@ struct unequal_results {
     double units, usual; /* by how many units in the last place it differs from what is usual */
 };
 
-/* Could vectors of up to 64 elements leave element i over, at the end of a run? */
-bool is_left_over(int rank, const int64_t *shape, size_t i);
+/* Which vectors of 2, 4, ... 64 elements would leave element i over, at the end of a run: bit k for 2^(k + 1). Elements that the same ones leave
+ * over go through the same code. */
+unsigned left_over_by(int rank, const int64_t *shape, size_t i);
 
 /* All zeros where want->kernel_inputs is NULL. `got`: dense. STATUS_NO_MEMORY. */
 struct status unequal_results_find(struct unequal_results *out, struct arena *arena,

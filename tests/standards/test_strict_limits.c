@@ -43,20 +43,57 @@ START_TEST(limits_of_the_statistics)
 }
 END_TEST
 
-/* One element that is far from the others: from three expected errors on, over the second largest. If the sizes of 1,000 errors fall
- * off as an exponential's, that quotient is above 4.162 once in 10^8 cases: 4.162! / 1000^3.162 (gamma(5.162) is 30.6). */
+/* One element that is far from the others: from one expected error on, over the second largest. If the sizes of 1,024 errors fall
+ * off as an exponential's, that quotient is above 4.149 once in 10^8 cases: 4.149! / 1024^3.149 (gamma(5.149) is 30.1). */
 START_TEST(limit_of_an_outlier)
 {
-    struct judged judged = judge_errors(1000, 3.1 / 4.1, 3.1, true, 1000);
+    struct judged judged = judge_errors(1024, 3.1 / 4.1, 3.1, true, 1024);
     ck_assert_int_eq(judged.verdict, VERDICT_PASS);
-    judged = judge_errors(1000, 3.1 / 4.3, 3.1, true, 1000);
+    judged = judge_errors(1024, 3.1 / 4.3, 3.1, true, 1024);
     ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
     ck_assert_str_eq(judged.deciding_metric, "model_outlier");
-    ck_assert_double_eq_tol(judged.deciding_limit, 4.1625, 1e-3);
-    ck_assert_double_eq_tol(tgamma(5.1625) * pow(1000, -3.1625), 1e-8, 1e-11);
-    /* Below three nothing is asked, nor of fewer than 16. */
-    ck_assert_int_eq(judge_errors(1000, 0.1, 2.9, true, 1000).verdict, VERDICT_PASS);
+    ck_assert_double_eq_tol(judged.deciding_limit, 4.1487, 1e-3);
+    ck_assert_double_eq_tol(tgamma(5.1487) * pow(1024, -3.1487), 1e-8, 1e-11);
+    ck_assert_int_eq(judge_errors(1024, 1.1 / 4.3, 1.1, true, 1024).verdict, VERDICT_ERROR);
+    /* Below one nothing is asked, nor of fewer than 16. */
+    ck_assert_int_eq(judge_errors(1024, 0.1, 0.9, true, 1024).verdict, VERDICT_PASS);
     ck_assert_int_eq(judge_errors(15, 0.1, 3.1, true, 15).verdict, VERDICT_PASS);
+}
+END_TEST
+
+/* 1,000 errors of a tenth of what is expected, but for one of `size` at `index`, where `wider` times as much is expected in units. */
+static enum verdict judge_outlier(size_t index, double size, double wider, size_t distinct)
+{
+    enum { COUNT = 1000 };
+    struct rows r;
+    arena_reset(&arena);
+    rows_create(&r, &arena, COUNT, 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        double z = i == index ? size : i % 2 ? 0.1 : -0.1;
+        r.rms[i] = i == index ? wider * 0x1p-14 : 0x1p-14;
+        r.want[i] = 1.5 + 0x1p-11 * (double)(i % distinct);
+        r.kernel_bound[i] = 0x1p-8;
+        r.got[i] = (float)(r.want[i] + z * r.rms[i]);
+    }
+    return judge_values("x", DT_F32, COUNT, r.want, r.kernel_bound, r.rms, r.got).verdict;
+}
+
+/* An element is compared with those of its kind. */
+START_TEST(kinds_of_outliers)
+{
+    enum { FIRST_LEFT_OVER = 960 }; /* by vectors of 64 */
+    ck_assert_int_eq(judge_outlier(500, 2, 1, 1000), VERDICT_ERROR);
+    ck_assert_int_eq(judge_outlier(500, 2, 1.9, 1000), VERDICT_ERROR);
+    /* Its expected error is more than twice that of the others, in units: there is no other like it. */
+    ck_assert_int_eq(judge_outlier(500, 4, 2.1, 1000), VERDICT_PASS);
+    /* The last 40 of 1,000 elements are left over by vectors of 64 and may go through another function: from three on. */
+    ck_assert_int_eq(judge_outlier(FIRST_LEFT_OVER - 1, 2, 1, 1000), VERDICT_ERROR);
+    ck_assert_int_eq(judge_outlier(FIRST_LEFT_OVER, 2, 1, 1000), VERDICT_PASS);
+    ck_assert_int_eq(judge_outlier(FIRST_LEFT_OVER, 3.1, 1, 1000), VERDICT_ERROR);
+    /* Ten different references, each a hundred times: from three on, and among more than 16 of them that vectors leave over alike. */
+    ck_assert_int_eq(judge_outlier(500, 3.1, 1, 10), VERDICT_ERROR);
+    ck_assert_int_eq(judge_outlier(500, 2.9, 1, 10), VERDICT_PASS);
+    ck_assert_int_eq(judge_outlier(FIRST_LEFT_OVER, 3.1, 1, 10), VERDICT_PASS);
 }
 END_TEST
 
@@ -153,7 +190,20 @@ START_TEST(roundings_alone)
         double most = fmax(1.75, rms_by_chance((double)count[k]));
         ck_assert_int_eq(judge_these(count[k], true, most - 0.01, 0, 0.3), VERDICT_PASS);
         ck_assert_int_eq(judge_these(count[k], true, most + 0.01, 0, 0.3), VERDICT_ERROR);
-        ck_assert_int_eq(judge_these(count[k], true, most + 0.01, 0, 1), VERDICT_PASS);
+        ck_assert_int_eq(judge_these(count[k], true, most + 0.01, 0, 0), VERDICT_PASS);
+    }
+}
+END_TEST
+
+/* With one function, which may have one expected error in common: its square and that of chance, or ties. */
+START_TEST(roundings_and_a_function)
+{
+    const size_t count[] = { 6, 16, 40, 100, 1000 };
+    for (size_t k = 0; k < 5; k++) {
+        double n = (double)count[k], chance = rms_by_chance(n);
+        double most = fmin(fmax(2, limit_of_rms(n)), fmax(1.75, sqrt(1 + chance * chance)));
+        ck_assert_int_eq(judge_these(count[k], true, most - 0.01, 0, 1), VERDICT_PASS);
+        ck_assert_int_eq(judge_these(count[k], true, most + 0.01, 0, 1), VERDICT_ERROR);
     }
 }
 END_TEST
@@ -462,6 +512,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, limits_of_the_statistics);
     tcase_add_test(tcase, limit_of_an_outlier);
+    tcase_add_test(tcase, kinds_of_outliers);
     tcase_add_test(tcase, limits_of_few_elements);
     tcase_add_test(tcase, steps_may_share_an_error);
     tcase_add_test(tcase, equal_references_count_once);
@@ -469,6 +520,7 @@ int main(void)
     tcase_add_test(tcase, a_common_error_is_none_of_rows);
     tcase_add_test(tcase, errors_in_common);
     tcase_add_test(tcase, roundings_alone);
+    tcase_add_test(tcase, roundings_and_a_function);
     tcase_add_test(tcase, few_that_share_an_error);
     tcase_add_test(tcase, limit_of_the_likelihood);
     tcase_add_test(tcase, signature_of_a_short_format);

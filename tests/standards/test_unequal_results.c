@@ -80,12 +80,16 @@ END_TEST
 START_TEST(what_is_left_over)
 {
     static const int64_t even[2] = { 3, 64 }, odd[3] = { 2, 3, 10 }, small[1] = { 1 };
-    for (size_t i = 0; i < 192; i++) ck_assert(!is_left_over(2, even, i));
+    for (size_t i = 0; i < 192; i++) ck_assert_uint_eq(left_over_by(2, even, i), 0);
     for (size_t i = 0; i < 60; i++) {
         bool row = i % 10 >= 8, matrix = i % 30 >= 16, whole = i >= 32;
-        ck_assert_int_eq(is_left_over(3, odd, i), row || matrix || whole);
+        ck_assert_int_eq(left_over_by(3, odd, i) != 0, row || matrix || whole);
     }
-    ck_assert(!is_left_over(1, small, 0));
+    ck_assert_uint_eq(left_over_by(1, small, 0), 0);
+    /* The ninth of a row by vectors of 4 and 8, bits 1 and 2; the 17th of a matrix by those of 16; and of all 60 the 39th by those of 32. */
+    ck_assert_uint_eq(left_over_by(3, odd, 8), 2 | 4);
+    ck_assert_uint_eq(left_over_by(3, odd, 16), 8);
+    ck_assert_uint_eq(left_over_by(3, odd, 38), 2 | 4 | 16);
 }
 END_TEST
 

@@ -167,7 +167,8 @@ static struct status compute(struct reference *r, bool *can, const struct staged
     *can = false;
     struct status st = find_steps(&steps, context, choice);
     if (st.code) return st.code == STATUS_NO_MEMORY ? st : status_ok();
-    r->staged_step_count = (int)steps->count;
+    bool wide = r->stage_dtype != r->dtype && steps->count < STAGED_STEPS; /* its last step, too */
+    r->staged_step_count = (int)(steps->count + wide);
     r->staged_gradient = context->gradient;
     struct arena_mark mark = arena_mark(arena);
     st = staged_values(&values, context->bench, result, r, steps, choice, arena);

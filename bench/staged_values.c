@@ -34,8 +34,9 @@ struct status staged_values(double **values, const struct bench *bench, struct w
     const struct what_if change = change_of(&deviation, choice);
     bool *unrounded = arena_allocate_zeroed(arena, steps->ids, sizeof *unrounded);
     if (!unrounded) return status_no_memory(steps->ids);
-    if (steps->ids)
-        unrounded[steps->last] = r->stage_dtype == r->dtype; /* which the judge rounds */
+    if (steps->ids) /* which the judge rounds, or, of a wide result, a step like others */
+        unrounded[steps->last] = r->stage_dtype == r->dtype ||
+                                 (steps->count < STAGED_STEPS && choice->kept >> steps->count & 1);
     for (size_t k = 0; k < steps->count; k++)
         unrounded[steps->steps[k].node] = choice->kept >> k & 1;
     deviation.steps = rounding_to(r->stage_dtype);

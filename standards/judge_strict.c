@@ -289,11 +289,12 @@ static bool is_off_by_units(const struct reference *want, const struct tensor *g
 }
 
 /* Is it the result of such a kernel, in those elements that are not the rounded reference? Most such kernels round everywhere, and a
- * fault in a few elements of a result that is right is none; with `few` they have to be too many for chance. */
+ * fault in a few elements of a result that is right is none; with `few` they have to be too many for chance. A plain kernel that gives every
+ * element of the result has the prior on its side. */
 static struct status looks_staged(bool *looks, struct row *row, struct reference *want,
                                   const struct tensor *got, bool few)
 {
-    static const double MOST_CHANCE = 1e-3;
+    static const double MOST_CHANCE = 1e-3, MOST_CHANCE_OF_ALL = 0.25;
     double least = row_limit(row, LIMIT_MODEL_STAGED);
     struct staged_fit fit;
     bool can;
@@ -301,7 +302,8 @@ static struct status looks_staged(bool *looks, struct row *row, struct reference
     *looks = !few;
     TRY(staged_fit_find(&fit, &can, row->arena, want, got, least));
     if (!can || !fit.differing) return status_ok();
-    *looks = fit.share >= least && (!few || fit.chance <= MOST_CHANCE);
+    double most = fit.whole ? MOST_CHANCE_OF_ALL : MOST_CHANCE;
+    *looks = fit.share >= least && (!few || fit.chance <= most);
     row_note(row, "model_staged", fit.share, least, *looks);
     return status_ok();
 }

@@ -7,7 +7,7 @@
 #include "standards/metrics/metrics.h"
 
 /* Kernels that are tried at most; fewer for large tensors: MOST_WORK elements of steps, but the plain ones in any case. */
-enum { MOST_KERNELS = 96, PLAIN_KERNELS = 16 };
+enum { MOST_KERNELS = 256, PLAIN_KERNELS = 16 };
 static const double MOST_WORK = 0x1p28;
 
 /* How well a kernel fits. */
@@ -19,8 +19,10 @@ struct trial {
 struct search {
     struct reference *want;
     const double *got, *rounded; /* the result, and the rounded reference */
-    void *store;                 /* room for n elements of the dtype, */
-    double *kernel;              /* and as doubles */
+    bool
+        wide; /* the result's dtype is wider than that of the steps, so that its own arithmetic rounds besides */
+    void *store;    /* room for n elements of the dtype, */
+    double *kernel; /* and as doubles */
     double enough;
     struct staged_fit best;
     struct trial nearest; /* of the best, */
@@ -30,6 +32,13 @@ struct search {
 };
 
 static bool is_same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+/* Is the i-th element of two results the same? Of a wide one as far as a kernel in its dtype reproduces it. */
+static bool agrees(const struct search *s, size_t i, double a, double b)
+{
+    if (is_same(a, b)) return true;
+    return s->wide && fabs(a - b) <= s->want->kernel_bound[i] + dtype_ulp(s->want->dtype, b);
+}
 
 static void round_all(double *out, void *store, enum dtype dtype, const double *values, size_t n)
 {
@@ -57,9 +66,9 @@ static void count_reproduced(void *context, const double *values)
     const struct search *s = look->search;
     round_all(s->kernel, s->store, s->want->dtype, values, s->want->n);
     for (size_t i = 0; i < s->want->n; i++) {
-        bool differs = !is_same(s->got[i], s->rounded[i]);
-        look->rounded_elsewhere += !is_same(s->kernel[i], s->rounded[i]);
-        if (is_same(s->got[i], s->kernel[i])) {
+        bool differs = !agrees(s, i, s->got[i], s->rounded[i]);
+        look->rounded_elsewhere += !agrees(s, i, s->kernel[i], s->rounded[i]);
+        if (agrees(s, i, s->got[i], s->kernel[i])) {
             look->reproduced += differs;
             continue;
         }
@@ -120,6 +129,21 @@ static struct status try_plain_kernels(struct search *s)
     return status_ok();
 }
 
+/* Kernels that round at no step, or at one alone, with the formulas of `none`. */
+static struct status try_single_steps(struct search *s, const struct staged_choice *none)
+{
+    struct trial trial;
+    if (is_over(s)) return status_ok();
+    TRY(try_kernel(s, none, &trial));
+    const int steps = s->want->staged_step_count;
+    for (int k = 0; k < steps && !is_over(s); k++) {
+        struct staged_choice choice = *none;
+        choice.kept ^= UINT64_C(1) << k;
+        TRY(try_kernel(s, &choice, &trial));
+    }
+    return status_ok();
+}
+
 /* From a kernel on, one step changed at a time, for as long as that fits better. */
 static struct status descend(struct search *s, struct staged_choice from)
 {
@@ -153,9 +177,10 @@ static struct status search_open(struct search *s, struct arena *arena, const st
     if (!values || !rounded || !s->kernel || !s->store) return status_no_memory(n * sizeof *values);
     dtype_to_double(values, got->data, got->dtype, n);
     round_all(rounded, s->store, s->want->dtype, s->want->hi, n);
-    for (size_t i = 0; i < n; i++) s->best.differing += !is_same(values[i], rounded[i]);
     s->got = values;
     s->rounded = rounded;
+    s->wide = s->want->kernel_bound && s->want->stage_dtype != s->want->dtype;
+    for (size_t i = 0; i < n; i++) s->best.differing += !agrees(s, i, values[i], rounded[i]);
     return status_ok();
 }
 
@@ -189,15 +214,20 @@ struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *a
     TRY(try_plain_kernels(&s));
     double work = (double)want->n * (double)(want->staged_step_count + 1);
     s.most = (size_t)fmax(fmin(MOST_KERNELS, MOST_WORK / work), PLAIN_KERNELS);
-    if (s.can) TRY(descend(&s, s.best.choice));
-    for (unsigned k = 0; s.can && k < (s.want->staged_gradient ? 4 : 2); k++) {
-        struct staged_choice none = s.best.choice;
-        none.kept = UINT64_MAX;
-        none.numbers = false;
-        none.composed_functions ^= k & 1;
-        none.stored ^= k >> 1;
-        TRY(descend(&s, none));
+    const unsigned ways = s.want->staged_gradient ? 4 : 2;
+    struct staged_choice none[4], plain = s.best.choice;
+    for (unsigned k = 0; s.can && k < ways; k++) {
+        none[k] = s.best.choice;
+        none[k].kept = UINT64_MAX;
+        none[k].numbers = false;
+        none[k].composed_functions = k & 1;
+        none[k].stored = k >> 1;
+        TRY(try_single_steps(&s, &none[k]));
     }
+    s.best.whole = s.can && s.best.reproduced == s.best.differing && !s.best.contradicted;
+    if (s.can) TRY(descend(&s, s.best.choice));
+    if (s.can) TRY(descend(&s, plain));
+    for (unsigned k = 0; s.can && k < ways; k++) TRY(descend(&s, none[k]));
     *can = s.can;
     s.best.chance = chance_of(&s);
     *out = s.best;

@@ -15,6 +15,7 @@
 #ifndef PROBE_STANDARDS_STAGED_FIT_H
 #define PROBE_STANDARDS_STAGED_FIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/reference.h"
@@ -27,6 +28,8 @@ struct staged_fit {
     /* At least the probability that errors which have nothing to do with the kernels, in as many elements anywhere and up or
      * down, agree so well with one of those tried: hypergeometric, one half for the direction, times their number. */
     double chance;
+    /* It gives every element, and rounds at all steps or at no more than one: it was not fitted to the result. */
+    bool whole;
     struct staged_choice choice;
 };
 

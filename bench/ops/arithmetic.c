@@ -12,6 +12,7 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
@@ -130,6 +131,19 @@ static void divide_exactly(struct call *call)
 {
     struct operands operands = two_float_operands(call, "input", "other");
     call_return_typed(call, node_divide(call->tape, operands.a, operands.b), operands.dtype);
+}
+
+/* PyTorch's __rtruediv__ is reciprocal() * other. */
+static void divide_reflected(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands operands = two_float_operands(call, "input", "other");
+    if (!composes(tape) || operands.a->imaginary || operands.b->imaginary) {
+        divide_exactly(call);
+        return;
+    }
+    struct node *inverse = node_apply(tape, "reciprocal", operands.b);
+    call_return_typed(call, node_multiply(tape, inverse, operands.a), operands.dtype);
 }
 
 static void divide_rounded(struct call *call, bool down)
@@ -390,7 +404,7 @@ const struct op ops_arithmetic[] = {
     { "_add_relu", TORCH, "(Tensor input, Tensor other, *, Scalar alpha=1)", add_relu, OP_NO_GRADIENT, 0, NULL },
     { "mul|multiply", TENSOR | TORCH, TWO, multiply, OP_ONE_NODE, 0, NULL },
     { "div|divide", TENSOR | TORCH, "(Tensor input, Tensor other, *, str? rounding_mode=None)", divide, OP_ONE_NODE, 0, NULL },
-    { "__rdiv__|__rtruediv__", TENSOR, "(Tensor other, Tensor input)", divide_exactly, 0, 0, NULL },
+    { "__rdiv__|__rtruediv__", TENSOR, "(Tensor other, Tensor input)", divide_reflected, 0, 0, NULL },
     { "true_divide", TENSOR | TORCH, TWO, divide_exactly, OP_ONE_NODE, 0, NULL },
     { "floor_divide", TENSOR | TORCH, TWO, floor_divide, OP_NO_GRADIENT, 0, NULL },
     { "remainder", TENSOR | TORCH, TWO, modulo, OP_ONE_NODE, 0, "remainder" },

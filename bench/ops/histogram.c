@@ -1,7 +1,8 @@
 /* Counting: bincount, histc, histogram, histogramdd.
  *
  * An element that lies within rounding of the edge between two equal bins may be counted in
- * either; the device's counts are taken when they differ from ours by such elements only.
+ * either; the device's counts are taken when they differ from ours by such elements only. Weights are no counts: those of such
+ * elements are an error of the model.
  */
 #include <math.h>
 #include <string.h>
@@ -118,6 +119,43 @@ static bool find_range(struct call *call, const double *x, size_t n, double grow
     return !tape_failed(call->tape);
 }
 
+/* A point's bin on an axis, and the one beyond a near edge, or the same. */
+struct near_bins {
+    int64_t bin, other;
+};
+
+/* Add `amount` to each cell that a point with these bins may be counted in; `at`: of the axes before. */
+static void spread(double *cells, const struct near_bins *bins, int dims, const int64_t *shape,
+                   int64_t at, double amount)
+{
+    if (!dims) {
+        cells[at] += amount;
+        return;
+    }
+    spread(cells, bins + 1, dims - 1, shape + 1, at * shape[0] + bins->bin, amount);
+    if (bins->other != bins->bin)
+        spread(cells, bins + 1, dims - 1, shape + 1, at * shape[0] + bins->other, amount);
+}
+
+/* Weights as a vector of one for each of n points; NULL: none. */
+static struct node *weights_of(struct tape *tape, struct node *weights, size_t n)
+{
+    if (!weights) return NULL;
+    return node_reshape(tape, node_detach(tape, weights), 1, (int64_t[]){ (int64_t)n });
+}
+
+/* Sums of weights by cell; in a model those at edges, which `maybe` has in all cells that they may be in, are an error. */
+static struct node *weighted(struct tape *tape, struct node *weights, int rank,
+                             const int64_t *shape, const int64_t *map, const double *maybe)
+{
+    struct node *sum = node_scatter_add(tape, weights, rank, shape, map);
+    if (!tape_is_model(tape)) return sum;
+    struct node *open = node_constant(tape, DT_NONE, 0, rank, shape);
+    if (tape_failed(tape)) return tape_failure(tape);
+    memcpy(open->value, maybe, open->n * sizeof *maybe);
+    return node_model_error(tape, sum, open, (tape_is_typical(tape) ? 4 : 1) / tape->unit);
+}
+
 /* Counts of x in equal bins, weights optional, settled when unweighted. */
 static struct node *equal_bins(struct call *call, struct node *x, const struct bins *bins,
                                struct node *weights)
@@ -126,27 +164,22 @@ static struct node *equal_bins(struct call *call, struct node *x, const struct b
     size_t n = (size_t)bins->count;
     double *sure = tape_allocate(tape, 2 * n, sizeof *sure), *maybe = sure ? sure + n : NULL;
     int64_t *map = tape_allocate(tape, x->n, sizeof *map);
+    weights = weights_of(tape, weights, x->n);
+    const double *weight = weights ? node_values(tape, weights) : NULL;
     struct node *out = node_constant(tape, DT_NONE, 0, 1, &bins->count);
     double unit = dtype_is_float(x->dtype) ? dtype_ulp(x->dtype, 1) : UNIT_ROUNDOFF;
 
     if (tape_failed(tape)) return tape_failure(tape);
     memset(sure, 0, 2 * n * sizeof *sure);
     for (size_t i = 0; i < x->n; i++) {
-        int64_t other;
-        map[i] = bin_of(bins, x->value[i], unit, &other);
+        struct near_bins near;
+        map[i] = near.bin = bin_of(bins, x->value[i], unit, &near.other);
         if (map[i] < 0) continue;
         out->value[map[i]]++;
-        if (other == map[i]) {
-            sure[map[i]]++;
-        } else {
-            maybe[map[i]]++;
-            maybe[other]++;
-        }
+        if (near.other == near.bin) sure[map[i]]++;
+        else spread(maybe, &near, 1, &bins->count, 0, weight ? fabs(weight[i]) : 1);
     }
-    if (weights)
-        return node_scatter_add(
-            tape, node_reshape(tape, node_detach(tape, weights), 1, (int64_t[]){ (int64_t)x->n }),
-            1, &bins->count, map);
+    if (weights) return weighted(tape, weights, 1, &bins->count, map, maybe);
     settle_counts(call, out->value, sure, maybe, bins->count);
     return out;
 }
@@ -298,31 +331,28 @@ static struct node *cells(struct call *call, const struct node *x, const struct 
     size_t points = x->n / (size_t)dims;
     double *sure = tape_allocate(tape, 2 * out->n, sizeof *sure), *maybe = sure + out->n;
     int64_t *map = tape_allocate(tape, points, sizeof *map);
+    weights = weights_of(tape, weights, points);
+    const double *weight = weights ? node_values(tape, weights) : NULL;
     double unit = dtype_is_float(x->dtype) ? dtype_ulp(x->dtype, 1) : UNIT_ROUNDOFF;
     if (tape_failed(tape)) return tape_failure(tape);
     memset(sure, 0, 2 * out->n * sizeof *sure);
     for (size_t i = 0; i < points; i++) {
-        int64_t cell = 0, alternative = 0;
+        struct near_bins near[MOST_AXES];
+        int64_t cell = 0;
+        bool is_sure = true;
         for (int d = 0; d < dims && cell >= 0; d++) {
-            int64_t other,
-                bin = axis_bin(&axes[d], x->value[i * (size_t)dims + (size_t)d], unit, &other);
-            cell = bin < 0 ? -1 : cell * shape[d] + bin;
-            alternative = alternative * shape[d] + other;
+            near[d].bin =
+                axis_bin(&axes[d], x->value[i * (size_t)dims + (size_t)d], unit, &near[d].other);
+            cell = near[d].bin < 0 ? -1 : cell * shape[d] + near[d].bin;
+            is_sure = is_sure && near[d].other == near[d].bin;
         }
         map[i] = cell;
         if (cell < 0) continue;
         out->value[cell]++;
-        if (alternative == cell) {
-            sure[cell]++;
-        } else {
-            maybe[cell]++;
-            maybe[alternative]++;
-        }
+        if (is_sure) sure[cell]++;
+        else spread(maybe, near, dims, shape, 0, weight ? fabs(weight[i]) : 1);
     }
-    if (weights)
-        return node_scatter_add(
-            tape, node_reshape(tape, node_detach(tape, weights), 1, (int64_t[]){ (int64_t)points }),
-            dims, shape, map);
+    if (weights) return weighted(tape, weights, dims, shape, map, maybe);
     settle_counts(call, out->value, sure, maybe, (int64_t)out->n);
     return out;
 }

@@ -19,6 +19,7 @@
 #include "bench/primitives/complex_matrix.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/compose.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
@@ -419,7 +420,41 @@ static void condition(struct call *call)
                       dtype_component(x->dtype));
 }
 
-/* a x b along dim, or the first dimension of extent 3: the cyclic products of shifted copies. */
+/* Two tensors of one shape and the dimension of their vectors. */
+struct crossed {
+    enum dtype dtype;
+    int dim;
+};
+
+/* a x b: the cyclic products of shifted copies. */
+static struct node *cross_product(struct tape *tape, const struct crossed *how, struct node *a,
+                                  struct node *b)
+{
+    struct node *turned[2][2]; /* [a, b] by one place, by two */
+    struct node *operands[2] = { a, b };
+    for (int k = 0; k < 2; k++)
+        for (int by = 1; by <= 2; by++) {
+            struct node *parts[2] = { node_slice(tape, operands[k], how->dim, by, 3 - by, 1),
+                                      node_slice(tape, operands[k], how->dim, 0, by, 1) };
+            turned[k][by - 1] = node_concatenate(tape, parts, 2, how->dim);
+        }
+    return node_subtract_as(tape, how->dtype,
+                            node_multiply_as(tape, how->dtype, turned[0][0], turned[1][1]),
+                            node_multiply_as(tape, how->dtype, turned[0][1], turned[1][0]));
+}
+
+/* As autograd has it, each in one kernel: b x c and c x a. */
+static void cross_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                           const void *parameters)
+{
+    struct node *a = node->inputs[1], *b = node->inputs[2];
+    if (a->tracked)
+        tape_accumulate(tape, a, cross_product(tape, parameters, node_detach(tape, b), cotangent));
+    if (b->tracked)
+        tape_accumulate(tape, b, cross_product(tape, parameters, cotangent, node_detach(tape, a)));
+}
+
+/* The product along dim, or the first dimension of extent 3. */
 static void cross(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -437,17 +472,12 @@ static void cross(struct call *call)
         if (shape[d] == 3) dim = d;
     if (!call_require(call, dim >= 0 && shape[dim] == 3, "cross needs a dimension of extent 3"))
         return;
-    struct node *turned[2][2]; /* [a, b] by one place, by two */
-    struct node *operands[2] = { a, b };
-    for (int k = 0; k < 2; k++)
-        for (int by = 1; by <= 2; by++) {
-            struct node *parts[2] = { node_slice(tape, operands[k], dim, by, 3 - by, 1),
-                                      node_slice(tape, operands[k], dim, 0, by, 1) };
-            turned[k][by - 1] = node_concatenate(tape, parts, 2, dim);
-        }
-    struct node *y = node_subtract_as(tape, dtype,
-                                      node_multiply_as(tape, dtype, turned[0][0], turned[1][1]),
-                                      node_multiply_as(tape, dtype, turned[0][1], turned[1][0]));
+    struct crossed *how = tape_allocate(tape, 1, sizeof *how);
+    if (!how) return;
+    *how = (struct crossed){ dtype, dim };
+    struct node *y = cross_product(tape, how, a, b);
+    if (composes(tape) && !y->imaginary && !y->integer)
+        y = node_stated_gradient(tape, y, 2, (struct node *[]){ a, b }, cross_backward, how);
     call_return_typed(call, y, dtype);
 }
 

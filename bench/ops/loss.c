@@ -101,6 +101,33 @@ static void distance_backward(struct tape *tape, struct node *node, struct node 
     gradient_pass(tape, d, cotangent, node_model_error(tape, slope, kinks, roundings));
 }
 
+/* How a kernel that rounds between its steps differentiates a loss and its mean in one: the number that a mean divides by. */
+static double mean_count(struct call *call, const struct node *loss)
+{
+    return loss_reduction(call) == LOSS_MEAN ? (double)loss->n : 1;
+}
+
+struct huber_steps {
+    double width, share; /* 1 / the number of elements of a mean */
+};
+
+/* PyTorch's kernel: (share d) c, with the width of d's sign in place of a d beyond it. */
+static void huber_steps_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                                 const void *parameters)
+{
+    const struct huber_steps *steps = parameters;
+    struct node *x = node->inputs[1], *t = node->inputs[2];
+    struct node *d = node_subtract(tape, node_detach(tape, x), node_detach(tape, t));
+    struct node *width = node_scalar(tape, steps->width);
+    struct node *beyond = node_compare(tape, COMPARE_GE, node_apply(tape, "abs", d), width);
+    struct node *edge = node_multiply(tape, node_apply(tape, "sign", d), width);
+    struct node *slope = node_select(tape, beyond, edge, d);
+    if (steps->share != 1) slope = node_multiply(tape, slope, node_scalar(tape, steps->share));
+    slope = node_multiply(tape, slope, cotangent);
+    gradient_pass(tape, x, slope, NULL);
+    gradient_pass(tape, t, node_negate(tape, slope), NULL);
+}
+
 /* d^2 / (2 width) within the width, scale (|d| - width / 2) beyond; smooth_l1: scale 1 and the
  * parabola divided by the width; huber: the whole multiplied by it. */
 static void smooth_loss(struct call *call)
@@ -124,8 +151,14 @@ static void smooth_loss(struct call *call)
     struct node *line = node_subtract(tape, size, node_scalar(tape, 0.5 * width));
     if (huber) line = node_multiply(tape, line, limit);
     else parabola = node_divide(tape, parabola, limit);
-    call_return_typed(call, loss_reduced(call, node_select(tape, inside, parabola, line)),
-                      pair.dtype);
+    struct node *loss = node_select(tape, inside, parabola, line), *y = loss_reduced(call, loss);
+    struct huber_steps *steps = tape_allocate(tape, 1, sizeof *steps);
+    if (huber && composes(tape) && steps && loss->n) {
+        *steps = (struct huber_steps){ width, 1 / mean_count(call, loss) };
+        y = node_stated_gradient(tape, y, 2, (struct node *[]){ pair.x, pair.t },
+                                 huber_steps_backward, steps);
+    }
+    call_return_typed(call, y, pair.dtype);
 }
 
 /* ---- binary cross entropy -------------------------------------------------------------------------- */
@@ -212,18 +245,34 @@ static struct node *published_logits_loss(struct tape *tape, struct node *x, str
     return node_model_either(tape, y, other);
 }
 
+struct logits_steps {
+    struct node *positive, *weight; /* or NULL */
+    double count;                   /* of the elements of a mean, else 1 */
+};
+
+/* What goes to x: of the cotangent and the slope, with weights, the mean at its end. */
+static void pass_logits(struct tape *tape, const struct logits_steps *steps, struct node *x,
+                        struct node *cotangent, struct node *slope)
+{
+    slope = node_multiply(tape, slope, cotangent);
+    if (steps->weight) slope = node_multiply(tape, slope, steps->weight);
+    if (steps->count != 1) slope = node_divide(tape, slope, node_scalar(tape, steps->count));
+    gradient_pass(tape, x, slope, NULL);
+}
+
 /* As autograd composes it: c (sigmoid(x) - t), and -c x to t; with weights w, and v = w t, c ((v + 1 - t) sigmoid(x) - v), and
  * c (log sigmoid(-x) - w log sigmoid(x)). */
 static void logits_steps_backward(struct tape *tape, struct node *node, struct node *cotangent,
                                   const void *parameters)
 {
+    const struct logits_steps *steps = parameters;
     struct node *x = node->inputs[1], *t = node->inputs[2], *minus = node_negate(tape, x);
-    struct node *positive = (struct node *)parameters;
+    struct node *positive = steps->positive;
     if (t->tracked && positive) {
         struct node *yes = node_multiply(tape, node_apply(tape, "logsigmoid", x), positive);
         struct node *no = node_apply(tape, "logsigmoid", minus);
-        gradient_pass(tape, t, cotangent, node_subtract(tape, no, yes));
-    } else gradient_pass(tape, t, cotangent, minus);
+        pass_logits(tape, steps, t, cotangent, node_subtract(tape, no, yes));
+    } else if (t->tracked) pass_logits(tape, steps, t, cotangent, minus);
     if (!x->tracked) return;
     struct node *sigmoid = node_apply(tape, "sigmoid", x), *yes = t;
     if (positive) {
@@ -231,7 +280,7 @@ static void logits_steps_backward(struct tape *tape, struct node *node, struct n
         struct node *all = node_subtract(tape, node_offset(tape, yes, 1), t);
         sigmoid = node_multiply(tape, all, sigmoid);
     }
-    gradient_pass(tape, x, cotangent, node_subtract(tape, sigmoid, yes));
+    pass_logits(tape, steps, x, cotangent, node_subtract(tape, sigmoid, yes));
 }
 
 /* (1 - t) x + m + log(exp(-m) + exp(-x - m)) with m = max(-x, 0); with weights (1 - t) x + (1 + (w - 1) t) (log(...) + m). */
@@ -248,10 +297,7 @@ static struct node *logits_loss_by_steps(struct tape *tape, struct node *loss, s
         y = node_add(tape, y,
                      node_multiply(tape, node_offset(tape, weight, 1), node_add(tape, log, most)));
     } else y = node_add(tape, node_add(tape, y, most), log);
-    loss = node_as_steps(tape, loss, y, "binary_cross_entropy_with_logits");
-    if (positive && positive->tracked) return loss;
-    return node_stated_gradient(tape, loss, 2, (struct node *[]){ x, t }, logits_steps_backward,
-                                positive);
+    return node_as_steps(tape, loss, y, "binary_cross_entropy_with_logits");
 }
 
 static void binary_cross_entropy_with_logits(struct call *call)
@@ -270,7 +316,17 @@ static void binary_cross_entropy_with_logits(struct call *call)
         loss = positive ? node_model_either(tape, published, loss) : published;
     }
     if (composes(tape)) loss = logits_loss_by_steps(tape, loss, pair.x, pair.t, positive);
-    call_return_typed(call, loss_reduced(call, times_weight(call, loss)), pair.dtype);
+    struct node *weight = call_optional_tensor(call, "weight");
+    struct node *y = loss_reduced(call, times_weight(call, loss));
+    bool flat = !(positive && positive->tracked) && !(weight && weight->tracked) &&
+                pair.x->n == loss->n && pair.t->n == loss->n;
+    struct logits_steps *steps = tape_allocate(tape, 1, sizeof *steps);
+    if (composes(tape) && flat && steps && loss->n) {
+        *steps = (struct logits_steps){ positive, weight, mean_count(call, loss) };
+        y = node_stated_gradient(tape, y, 2, (struct node *[]){ pair.x, pair.t },
+                                 logits_steps_backward, steps);
+    }
+    call_return_typed(call, y, pair.dtype);
 }
 
 /* ---- divergences ------------------------------------------------------------------------------------- */

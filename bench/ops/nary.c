@@ -29,6 +29,16 @@ static void quotient_slopes(struct tape *tape, struct node *node, struct node *c
     gradient_pass(tape, b, node_negate(tape, cotangent), slope);
 }
 
+/* The same of a product: c (tensor2 value) and c (tensor1 value). */
+static void product_slopes(struct tape *tape, struct node *node, struct node *cotangent,
+                           const void *parameters)
+{
+    struct node *a = node->inputs[2], *b = node->inputs[3], *value = (struct node *)parameters;
+    gradient_pass(tape, node->inputs[1], cotangent, NULL);
+    gradient_pass(tape, a, cotangent, node_multiply(tape, b, value));
+    gradient_pass(tape, b, cotangent, node_multiply(tape, a, value));
+}
+
 /* input + value * tensor1 * tensor2 (detail 1: tensor1 / tensor2). */
 static void add_combined(struct call *call)
 {
@@ -52,8 +62,9 @@ static void add_combined(struct call *call)
     struct node *y = divides ? node_divide(tape, a, b) : node_multiply(tape, a, b);
     if (call_real(call, "value") != 1) y = node_multiply(tape, y, value);
     y = node_add(tape, x, y);
-    if (divides && composes(tape) && !y->imaginary)
-        y = node_stated_gradient(tape, y, 3, (struct node *[]){ x, a, b }, quotient_slopes, value);
+    if (composes(tape) && !y->imaginary)
+        y = node_stated_gradient(tape, y, 3, (struct node *[]){ x, a, b },
+                                 divides ? quotient_slopes : product_slopes, value);
     call_return_typed(call, y, dtype);
 }
 

@@ -146,10 +146,20 @@ struct place {
     double weight, rank;
 };
 
-static struct place place_of(const struct sort_item *items, size_t count, double q,
+/* q (count - 1), or what relative roundings of `moved` in all make of it: where q is no number of float32, or the product is none. */
+static double moved_rank(double q, double most, double moved)
+{
+    double rank = q * most;
+    bool is_exact = (float)q == q && (float)rank == rank && fma(q, most, -rank) == 0;
+    return is_exact ? rank : fmin(rank + moved * rank, most);
+}
+
+static bool is_equal(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+static struct place place_of(const struct sort_item *items, size_t count, double rank,
                              enum interpolation interpolation)
 {
-    double rank = q * (double)(count - 1), low = floor(rank), weight = rank - low;
+    double low = floor(rank), weight = rank - low;
     if (interpolation == LOWER) weight = 0;
     if (interpolation == HIGHER) weight = weight > 0;
     if (interpolation == MIDPOINT) weight = weight > 0 ? 0.5 : 0;
@@ -176,7 +186,8 @@ struct placed {
 };
 
 static void place_quantiles(struct tape *tape, const struct node *x,
-                            const struct quantiles *quantiles, const struct placed *placed)
+                            const struct quantiles *quantiles, double moved,
+                            const struct placed *placed)
 {
     size_t extent = quantiles->lines.extent;
     struct sort_item *items = tape_allocate(tape, 2 * extent, sizeof *items);
@@ -189,7 +200,10 @@ static void place_quantiles(struct tape *tape, const struct node *x,
             size_t at = k * quantiles->lines.count + line;
             int64_t last = items[extent - 1].position;
             struct place place = { last, last, 0, 0 };
-            if (defined) place = place_of(items, count, quantiles->q[k], quantiles->interpolation);
+            if (defined)
+                place = place_of(items, count,
+                                 moved_rank(quantiles->q[k], (double)(count - 1), moved),
+                                 quantiles->interpolation);
             placed->below[at] = (int64_t)(first + (size_t)place.below * quantiles->lines.step);
             placed->above[at] = (int64_t)(first + (size_t)place.above * quantiles->lines.step);
             placed->weight[at] = place.weight;
@@ -200,10 +214,14 @@ static void place_quantiles(struct tape *tape, const struct node *x,
     }
 }
 
-/* Of elements that are equal a kernel's sort may choose any: each may have the gradient of another. */
+enum { MOST_CHOSEN = 6 };
+
+/* What may have a gradient besides: of elements that are equal a kernel's sort may choose any, and of those around a rank that is whole within
+ * rounding either side. */
 struct tied {
     struct lines lines;
-    const int64_t *chosen[2]; /* (quantiles, lines) */
+    const int64_t *chosen[MOST_CHOSEN]; /* (quantiles, lines): below and above of the rank, */
+    int count;                          /* and of what rounding makes of it */
 };
 
 /* No gradient, with the cotangent as the error of the elements that equal a chosen one. */
@@ -217,15 +235,107 @@ static void tied_backward(struct tape *tape, struct node *node, struct node *cot
     struct node *none = node_constant(tape, DT_NONE, 0, x->rank, x->shape),
                 *open = node_constant(tape, DT_NONE, 0, x->rank, x->shape);
     for (size_t at = 0; at < node->n && !tape_failed(tape); at++)
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < tied->count; k++) {
             double wanted = value[tied->chosen[k][at]];
+            bool moves = tied->chosen[k][at] != tied->chosen[k % 2][at];
             size_t first = line_start(l, at % l->count), equal = 0;
-            for (size_t i = 0; i < l->extent; i++) equal += value[first + i * l->step] == wanted;
-            for (size_t i = 0; i < l->extent && equal > 1; i++)
-                if (value[first + i * l->step] == wanted)
+            for (size_t i = 0; i < l->extent; i++)
+                equal += is_equal(value[first + i * l->step], wanted);
+            for (size_t i = 0; i < l->extent && (equal > 1 || moves); i++)
+                if (is_equal(value[first + i * l->step], wanted))
                     open->value[first + i * l->step] += fabs(c[at]);
+            if (moves) open->value[tied->chosen[k % 2][at]] += fabs(c[at]);
         }
     tape_accumulate(tape, x, node_model_error(tape, none, open, 4 / tape->unit));
+}
+
+/* What is read of a line around each rank. */
+struct quantile_parts {
+    struct node *low, *high, *weight, *ranks, *rate;
+    int64_t *below, *above;
+};
+
+/* The parts for ranks as they are, or as roundings move them. */
+static bool read_parts(struct quantile_parts *parts, struct tape *tape, struct node *lines,
+                       const struct quantiles *quantiles, double moved, int rank,
+                       const int64_t *shape)
+{
+    parts->weight = node_new_real(tape, DT_NONE, rank, shape);
+    parts->rate = node_new_real(tape, DT_NONE, rank, shape);
+    parts->ranks = node_new_real(tape, DT_NONE, rank, shape);
+    parts->below = tape_allocate(tape, parts->weight->n, sizeof *parts->below);
+    parts->above = tape_allocate(tape, parts->weight->n, sizeof *parts->above);
+    if (tape_failed(tape)) return false;
+    place_quantiles(tape, lines, quantiles, moved,
+                    &(struct placed){ parts->below, parts->above, parts->weight->value,
+                                      parts->ranks->value, parts->rate->value });
+    parts->low = node_gather(tape, lines, rank, shape, parts->below, 0);
+    parts->high = node_gather(tape, lines, rank, shape, parts->above, 0);
+    return true;
+}
+
+/* The interpolated value. */
+static struct node *interpolated(struct tape *tape, const struct quantile_parts *parts,
+                                 enum interpolation interpolation)
+{
+    if (interpolation == LOWER || interpolation == NEAREST) return parts->low;
+    struct node *between = node_subtract(tape, parts->high, parts->low);
+    return node_add(tape, parts->low, node_multiply(tape, parts->weight, between));
+}
+
+/* How far `other` is from y, 0 where they are the same. */
+static struct node *jump_between(struct tape *tape, struct node *y, struct node *other)
+{
+    struct node *jump = node_constant(tape, DT_NONE, 0, y->rank, y->shape);
+    const double *a = node_values(tape, y), *b = node_values(tape, other);
+    for (size_t i = 0; !tape_failed(tape) && i < y->n; i++)
+        if (!is_equal(a[i], b[i])) jump->value[i] = isnan(a[i] - b[i]) ? INFINITY : b[i] - a[i];
+    return jump;
+}
+
+/* In a model: y, which is another element's where the rank jumps to another number when it is rounded, and has the gradients of either side. */
+static struct node *model_of_ranks(struct tape *tape, struct node *y, struct node *lines,
+                                   const struct quantiles *quantiles,
+                                   const struct quantile_parts *parts)
+{
+    struct tied *tied = tape_allocate(tape, 1, sizeof *tied);
+    if (!tied) return y;
+    *tied = (struct tied){ quantiles->lines, { parts->below, parts->above }, 2 };
+    for (int side = -1; side <= 1; side += 2) {
+        struct quantile_parts moved;
+        if (!read_parts(&moved, tape, lines, quantiles, 2 * side * tape->unit, y->rank, y->shape))
+            return y;
+        tied->chosen[tied->count++] = moved.below;
+        tied->chosen[tied->count++] = moved.above;
+        if (quantiles->interpolation == LINEAR) continue; /* which is continuous */
+        struct node *other = interpolated(tape, &moved, quantiles->interpolation);
+        y = node_model_error(tape, y, jump_between(tape, y, other),
+                             (tape_is_typical(tape) ? 4 : 1) / tape->unit);
+    }
+    struct node *none = node_constant(tape, y->dtype, 0, y->rank, y->shape);
+    return node_add(tape, y, node_stated_gradient(tape, none, 1, &lines, tied_backward, tied));
+}
+
+/* The weight as it follows q; where rounding may move a rank to another side of a whole number, the slope is unknown. */
+static struct node *following(struct tape *tape, const struct quantile_parts *parts,
+                              const struct quantiles *quantiles, struct node *q, struct node *lines)
+{
+    struct node *weight =
+        node_straight_through(tape, parts->weight, node_multiply(tape, q, parts->rate));
+    if (!tape_is_model(tape)) return weight;
+    struct node *unknown = node_new_integer(tape, DT_BOOL, weight->rank, weight->shape);
+    if (tape_failed(tape)) return weight;
+    memset(unknown->integer, 0, unknown->n * sizeof *unknown->integer);
+    for (int side = -1; side <= 1; side += 2) {
+        struct quantile_parts moved;
+        if (!read_parts(&moved, tape, lines, quantiles, 2 * side * tape->unit, weight->rank,
+                        weight->shape))
+            return weight;
+        for (size_t i = 0; i < weight->n; i++)
+            unknown->integer[i] |= moved.below[i] != parts->below[i] ||
+                                   (moved.rate->value[i] > 0) != (parts->rate->value[i] > 0);
+    }
+    return node_model_unknown_slope(tape, weight, unknown);
 }
 
 /* The q-th quantile: q a number or a vector, which becomes the first dimension. */
@@ -261,33 +371,16 @@ static void quantile(struct call *call)
     }
     int64_t column[TENSOR_MAX_RANK] = { (int64_t)q->n };
     for (int d = 1; d < rank; d++) column[d] = 1;
-    struct node *weight = node_new_real(tape, DT_NONE, rank, shape),
-                *rate = node_new_real(tape, DT_NONE, rank, shape),
-                *ranks = node_new_real(tape, DT_NONE, rank, shape);
-    int64_t *below = tape_allocate(tape, weight->n, sizeof *below);
-    int64_t *above = tape_allocate(tape, weight->n, sizeof *above);
-    if (tape_failed(tape)) return;
-    place_quantiles(tape, lines, &quantiles,
-                    &(struct placed){ below, above, weight->value, ranks->value, rate->value });
+    struct quantile_parts parts;
+    if (!read_parts(&parts, tape, lines, &quantiles, 0, rank, shape)) return;
     /* A kernel rounds q to the dtype, and its product: what is left of the rank when its whole part is gone is off by that. */
-    if (quantiles.interpolation == LINEAR) weight = node_model_error(tape, weight, ranks, 2);
+    if (quantiles.interpolation == LINEAR)
+        parts.weight = node_model_error(tape, parts.weight, parts.ranks, 2);
     if (quantiles.interpolation == LINEAR && q->tracked)
-        weight = node_straight_through(
-            tape, weight,
-            node_multiply(tape, node_reshape(tape, q, q->rank ? rank : 0, column), rate));
-    struct node *low = node_gather(tape, lines, rank, shape, below, 0);
-    struct node *high = node_gather(tape, lines, rank, shape, above, 0);
-    struct node *between = node_multiply(tape, weight, node_subtract(tape, high, low));
-    struct node *y = node_add(tape, low, between);
-    if (quantiles.interpolation == LOWER || quantiles.interpolation == NEAREST) y = low;
-    if (tape_is_model(tape)) {
-        struct tied *tied = tape_allocate(tape, 1, sizeof *tied);
-        if (!tied) return;
-        *tied = (struct tied){ quantiles.lines, { below, above } };
-        y = node_add(tape, y,
-                     node_stated_gradient(tape, node_constant(tape, y->dtype, 0, rank, shape), 1,
-                                          &lines, tied_backward, tied));
-    }
+        parts.weight = following(tape, &parts, &quantiles,
+                                 node_reshape(tape, q, q->rank ? rank : 0, column), lines);
+    struct node *y = interpolated(tape, &parts, quantiles.interpolation);
+    if (tape_is_model(tape)) y = model_of_ranks(tape, y, lines, &quantiles, &parts);
     call_return_typed(call, y, x->dtype);
 }
 

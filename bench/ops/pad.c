@@ -24,9 +24,8 @@ static bool read_padding(struct padding *padding, struct call *call, const struc
     int64_t pads[2 * TENSOR_MAX_RANK];
     int count = call_ints(call, name, pads, 2 * TENSOR_MAX_RANK);
     memset(padding, 0, sizeof *padding);
-    const char *stem =
-        strstr(call->op->name,
-               "_pad"); /* of reflection_pad2d: one amount is that of both ends of two dimensions */
+    const char *stem = /* of reflection_pad2d: one amount is that of both ends of two dimensions */
+        strstr(call->api_case->api, "_pad");
     if (count == 1 && stem && isdigit((unsigned char)stem[4])) {
         count = 2 * (stem[4] - '0');
         for (int k = 1; k < count; k++) pads[k] = pads[0];

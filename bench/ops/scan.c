@@ -126,6 +126,44 @@ static struct node *differences(struct tape *tape, struct node *x, int dim)
     return node_subtract(tape, high, low);
 }
 
+/* In the typical model: y, the n-th difference of x, with what the roundings of the differences between make together. Neighbours share them, so
+ * that one of the k-th goes into n - k + 1 results with the binomial coefficients of n - k, and the sum of their squares is not 2^(n - k). */
+static struct node *model_of_repeated(struct tape *tape, struct node *x, struct node *y, int dim,
+                                      int64_t n)
+{
+    if (!tape_is_typical(tape) || n < 2 || x->integer) return y;
+    x = node_detach(tape, x);
+    struct node *squares =
+        NULL; /* of the errors of the differences so far, by the orders that are left */
+    for (int64_t k = 1; k < n && !tape_failed(tape) && x->shape[dim] > 1; k++) {
+        x = differences(tape, x, dim);
+        struct node *one = node_multiply(tape, x, x);
+        double choose = 1;
+        int64_t left = n - k, length = y->shape[dim];
+        for (int64_t j = 0; j <= left; j++) {
+            struct node *term =
+                node_scale(tape, node_slice(tape, one, dim, j, length, 1), choose * choose / 3);
+            squares = squares ? node_add(tape, squares, term) : term;
+            choose *= (double)(left - j) / (double)(j + 1);
+        }
+    }
+    if (!squares) return y;
+    return node_model_error(tape, y, node_apply(tape, "sqrt", squares), 4);
+}
+
+/* The same of the parts of a complex one. */
+static struct node *model_of_differences(struct tape *tape, struct node *x, struct node *y, int dim,
+                                         int64_t n)
+{
+    if (!y->imaginary) return model_of_repeated(tape, x, y, dim, n);
+    if (!tape_is_typical(tape) || n < 2) return y;
+    struct node *re =
+        model_of_repeated(tape, node_real_part(tape, x), node_real_part(tape, y), dim, n);
+    struct node *im =
+        model_of_repeated(tape, node_imaginary_part(tape, x), node_imaginary_part(tape, y), dim, n);
+    return node_with_dtype(tape, node_complex(tape, re, im), y->dtype);
+}
+
 static void diff(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -143,8 +181,10 @@ static void diff(struct call *call)
     enum dtype dtype = call_result_type(call, parts, count);
     for (int k = 0; k < count; k++) parts[k] = node_cast(tape, parts[k], dtype);
     struct node *y = count > 1 ? node_concatenate(tape, parts, count, dim) : parts[0];
+    struct node *whole = y;
     for (int64_t k = 0; k < n && !tape_failed(tape) && y->shape[dim] > 0; k++)
         y = differences(tape, y, dim);
+    if (!tape_failed(tape) && y->n) y = model_of_differences(tape, whole, y, dim, n);
     call_return_typed(call, y, dtype);
 }
 
@@ -215,6 +255,8 @@ static void trapezoid(struct call *call)
     struct node *pair =
         node_add_as(tape, given->dtype, part(tape, given, dim, 1), part(tape, given, dim, 0));
     struct node *width = widths(call, y, dim);
+    pair = node_model_narrow_step(tape, pair, pair->dtype, dtype);
+    width = node_model_narrow_step(tape, width, width->dtype, dtype);
     struct node *area =
         node_multiply_as(tape, dtype_promote(pair->dtype, width->dtype), pair, width);
     area = node_to_real(tape, area); /* of integers that wrapped until here */

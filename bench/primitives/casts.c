@@ -115,13 +115,17 @@ struct node *node_staged_operand(struct tape *tape, struct node *x, enum dtype d
 
 /* ---- operands in a narrower dtype ------------------------------------------------------------ */
 
+/* In a model: x as it is after a rounding to `dtype`, whose typical error is 1/sqrt(3) of the largest, not the quarter of a function. */
+static struct node *model_rounding(struct tape *tape, struct node *x, enum dtype dtype)
+{
+    double roundings = ldexp(1, -dtype_info(dtype)->significand_bits) / tape->unit;
+    return node_model_error(tape, x, x, (tape_is_typical(tape) ? 2.4 : 1) * roundings);
+}
+
 /* The gradient comes back in the narrower dtype. */
 static void rounded_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
-    double roundings = ldexp(1, -dtype_info(node->dtype)->significand_bits) / tape->unit;
-    tape_accumulate(tape, node->inputs[0],
-                    node_model_error(tape, cotangent, cotangent,
-                                     (tape_is_typical(tape) ? 2.4 : 1) * roundings));
+    tape_accumulate(tape, node->inputs[0], model_rounding(tape, cotangent, node->dtype));
 }
 
 static void rounded_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
@@ -149,4 +153,28 @@ struct node *node_cast_operand(struct tape *tape, struct node *x, enum dtype dty
         dtype_to_double(&node->value[i], narrow, dtype, 1);
     }
     return node;
+}
+
+/* ---- steps in a narrower dtype --------------------------------------------------------------- */
+
+static void narrow_step_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const enum dtype *own = node->parameters;
+    tape_accumulate(tape, node->inputs[0], model_rounding(tape, cotangent, *own));
+}
+
+static const struct primitive narrow_step = { "a step in a narrower dtype", narrow_step_backward,
+                                              input_enclose, input_pair };
+
+struct node *node_model_narrow_step(struct tape *tape, struct node *x, enum dtype own,
+                                    enum dtype wide)
+{
+    if (!tape_is_model(tape) || tape_failed(tape) || x->integer || x->imaginary) return x;
+    if (!dtype_is_float(own) || !dtype_is_float(wide)) return x;
+    if (dtype_info(own)->significand_bits >= dtype_info(wide)->significand_bits) return x;
+    enum dtype *kept = tape_allocate(tape, 1, sizeof *kept);
+    if (!kept) return x;
+    *kept = own;
+    x = model_rounding(tape, x, own);
+    return node_sharing(tape, &narrow_step, x, 1, &x, kept);
 }

@@ -15,15 +15,33 @@
 #include "bench/primitives/squares.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
+#include "bench/tape/deviation.h"
+
+/* The same as autograd composes it: c (x / norm), with the other formula x (c / norm). */
+static void euclidean_steps_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    struct node *zero = node_scalar(tape, 0), *is_zero = node_compare(tape, COMPARE_EQ, node, zero);
+    bool other = tape->deviation && tape->deviation->other_formulas;
+    for (int k = 1; k < node->input_count; k++) {
+        struct node *x = node->inputs[k];
+        struct node *share = node_divide(tape, other ? cotangent : x, node);
+        share = node_select(tape, is_zero, zero, share);
+        gradient_pass(tape, x, other ? x : cotangent, share);
+    }
+}
 
 /* x c / norm, 0 where the norm is 0. */
 static void euclidean_backward(struct tape *tape, struct node *node, struct node *cotangent,
                                const void *parameters)
 {
+    (void)parameters;
+    if (composes(tape)) {
+        euclidean_steps_backward(tape, node, cotangent);
+        return;
+    }
     struct node *zero = node_scalar(tape, 0);
     struct node *share = node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero,
                                      node_divide(tape, cotangent, node));
-    (void)parameters;
     for (int k = 1; k < node->input_count; k++)
         gradient_pass(tape, node->inputs[k], share, node->inputs[k]);
 }

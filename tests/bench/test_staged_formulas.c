@@ -57,6 +57,8 @@ KERNEL(atan2_slope, double squares = b(b(X * X) + b(Y * Y)); return b(C * Y) * b
 KERNEL(hypot_slope, return C * b(X / b(hypot(X, Y)));)
 KERNEL(logaddexp_slope, return C / b(1 + b(exp(b(Y - X))));)
 KERNEL(addcdiv_slope, return -C * b(b(2.5 * Y) / b(Z * Z));)
+KERNEL(addcmul_slope, return C * b(Z * 2.5);)
+KERNEL(rtruediv, return b(1 / X) * Y;)
 KERNEL(lerp_slope, return C * b(1 - Z);)
 KERNEL(elu_slope, double y = b(X > 0 ? X : expm1(X)); return y > 0 ? C : C * (y + 1);)
 KERNEL(logsigmoid_slope, double e = b(exp(-fabs(X))), share = e / (1 + e);
@@ -81,6 +83,19 @@ KERNEL(log_softmax_slope, double sum = 0;
        for (size_t k = i / length * length; k < (i / length + 1) * length; k++) sum += cotangent[k];
        return C - exp(b(log_softmax(i))) * b(sum);)
 
+static double difference(size_t i) { return b(b(X - Y) + b(1e-6)); }
+static double distance_of(size_t i)
+{
+    double sum = 0;
+    for (size_t k = i / length * length; k < (i / length + 1) * length; k++)
+        sum += difference(k) * difference(k);
+    return b(sqrt(sum));
+}
+KERNEL(distance_slope, return cotangent[i / length] * b(difference(i) / distance_of(i));)
+KERNEL(huber_slope, double d = b(X - Y), edge = fabs(d) < 0.5 ? d : copysign(0.5, d);
+       return b(edge * b(1.0 / 500)) * cotangent[0];)
+KERNEL(logits_slope, double s = b(1 / b(1 + b(exp(-X)))); return b(b(s - Y) * cotangent[0]) / 500;)
+
 /* `gradient`: of which argument, or -1 for the result. */
 static const struct {
     const char *call;
@@ -104,6 +119,11 @@ static const struct {
     { "Torch.hypot(bf16(500), bf16(500))", 0, hypot_slope },
     { "Torch.logaddexp(bf16(500), bf16(500))", 0, logaddexp_slope },
     { "Torch.addcdiv(bf16(500), bf16(500), bf16(500)[0.5..2], value=2.5)", 2, addcdiv_slope },
+    { "Torch.addcmul(bf16(500), bf16(500), bf16(500), value=2.5)", 1, addcmul_slope },
+    { "Tensor.__rtruediv__(bf16(500)[0.5..2], bf16(500))", -1, rtruediv },
+    { "Functional.pairwise_distance(bf16(20,25), bf16(20,25))", 0, distance_slope },
+    { "Functional.huber_loss(bf16(500), bf16(500), delta=0.5)", 0, huber_slope },
+    { "Functional.binary_cross_entropy_with_logits(bf16(500), bf16(500)[0..1])", 0, logits_slope },
     { "Torch.lerp(bf16(500), bf16(500), bf16(500)[0..1])", 0, lerp_slope },
     { "Functional.elu(bf16(500))", 0, elu_slope },
     { "Functional.logsigmoid(bf16(500))", 0, logsigmoid_slope },
@@ -135,12 +155,14 @@ static struct reference *open_formula(int k)
         if (sample.c.args.list.items[i].kind == VALUE_TENSOR)
             read_elements(operand[i], &sample.c.args.list.items[i]);
     struct reference *r = &bench_output(bench, 0)->reference;
-    length = (size_t)r->shape[r->rank - 1];
+    if (r->rank) length = (size_t)r->shape[r->rank - 1];
     if (formulas[k].gradient < 0) return r;
     sample_cotangents(&cotangents, bench, &arena, &numbers);
     read_elements(cotangent, &cotangents.list.items[0]);
     ck_assert_int_eq(bench_backward(&gradients, &count, bench, &cotangents).code, 0);
-    return &gradients[formulas[k].gradient].reference;
+    r = &gradients[formulas[k].gradient].reference;
+    length = (size_t)r->shape[r->rank - 1];
+    return r;
 }
 
 static struct staged_fit fit_of(struct reference *r, const double *got)

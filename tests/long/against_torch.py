@@ -402,7 +402,7 @@ def is_ill_posed(call, source):
         return lu is None or lu.dim() < 2 or tuple(pivots.shape) != (*lu.shape[:-2], min(lu.shape[-2:]))
     if base in ("as_strided_scatter", "_reshape_alias"):  # a view that holds an element twice, or memory behind the tensor
         size, stride, offset = [arguments.get(n) for n in ("size", "stride", "storage_offset")]
-        return not is_view_of(args[0], size, stride, offset or 0)
+        return not args[0].is_contiguous() or not is_view_of(args[0], size, stride, offset or 0)
     if base == "histogram" and isinstance(arguments.get("bins"), torch.Tensor):  # edges out of order
         return bool((arguments["bins"].diff() < 0).any())
     if base in ("__getitem__", "__setitem__") and len(args) > 1 and type(args[1]) is list:  # a dump has tuples as lists

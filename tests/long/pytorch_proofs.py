@@ -133,6 +133,30 @@ def sums_of_ones():
         "adaptive_avg_pool2d": gradient(lambda x: F.adaptive_avg_pool2d(x, (1, 600)), zeros(1, 1, 1, 1))})
 
 
+def sums_over_two_axes():
+    many, factor = ones(1000, 2, 3), zeros(2, 2)
+    sums = [many.sum((0, 2)), many.nansum((0, 2)), many.mean((0, 2)) * 3000, many.nanmean((0, 2)) * 3000,
+            gradient(lambda x: torch.kron(ones(1000, 3), x), factor)]
+    return all(set(s.flatten().tolist()) == {1024} for s in sums) and ones(3000).sum().item() == 3008
+
+
+def adaptive_avg_pool3d():
+    half = torch.float16
+    cells = F.adaptive_avg_pool3d(torch.ones(1, 1, 60, 20, 20, dtype=half), (2, 1, 1))
+    spread = gradient(lambda x: F.adaptive_avg_pool3d(x, (20, 20, 20)), torch.zeros(1, 1, 1, 1, dtype=half))
+    return set(cells.flatten().tolist()) == {torch.tensor(2048 / 12000, dtype=half).item()} and spread.item() == 2048  # of 8000
+
+
+def affine_grid():
+    theta, rows, columns = drawn(1, 2, 3), 3, 4
+    base = ones(1, rows, columns, 3)
+    base[..., 0] = torch.linspace(-1, 1, columns, dtype=bf16) * (columns - 1) / columns
+    base[..., 1] = (torch.linspace(-1, 1, rows, dtype=bf16) * (rows - 1) / rows)[:, None]
+    steps = rounded_product(base.view(-1, 3), theta[0].t().contiguous()).view(1, rows, columns, 2)
+    got = F.affine_grid(theta, [1, 1, rows, columns], align_corners=False)
+    return torch.equal(got, steps) and not torch.equal(got, F.affine_grid(theta.double(), [1, 1, rows, columns], align_corners=False).to(bf16))
+
+
 def resampling():
     kinds = {"nearest": 1, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
     kinds = list(kinds.items()) + [("nearest", 2), ("nearest", 3)]
@@ -529,6 +553,12 @@ def addbmm_():
 def addmv():
     one = torch.ones(2, 2, dtype=f64)
     return not torch.addmv(torch.full((2,), 1j, dtype=c128), one, one[0]).is_complex()
+
+
+def cumprod_of_complex():
+    z, c = torch.randn(3, 4, dtype=c128), torch.randn(3, 4, dtype=f64)
+    of_complex = gradient(lambda x: torch.cumprod(x, 1, dtype=f64), z, c)
+    return not torch.allclose(of_complex.real, gradient(lambda x: torch.cumprod(x, 1), z.real.clone(), c))
 
 
 def trace():

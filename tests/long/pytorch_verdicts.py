@@ -83,6 +83,7 @@ CASES = {
     "batch": lambda call: len(inputs(call)[0]["shape"]) > 2,
     "small": lambda call: all(abs(e) < 0.6 for t in inputs(call) for e in (t["Max"], t["Min"]) if e is not None),
     "endless": lambda call: any(e is not None and not math.isfinite(e) for t in inputs(call) for e in (t["Max"], t["Min"])),
+    "axes": lambda call: any(isinstance(v, list) and len(v) > 1 for v in [*call["input_args"], *call["input_kwargs"].values()]),
     "positional": lambda call: len(call["input_args"]) > 1,
     "strided": lambda call: any(t.get("strided") for t in inputs(call)),
     "extreme": lambda call: is_extreme([call["input_args"], call["input_kwargs"]]),

@@ -301,13 +301,14 @@ static struct node *model_of_ranks(struct tape *tape, struct node *y, struct nod
     struct tied *tied = tape_allocate(tape, 1, sizeof *tied);
     if (!tied) return y;
     *tied = (struct tied){ quantiles->lines, { parts->below, parts->above }, 2 };
-    for (int side = -1; side <= 1; side += 2) {
+    bool jumps = quantiles->interpolation !=
+                 LINEAR; /* which is continuous, and its gradient in x */
+    for (int side = -1; jumps && side <= 1; side += 2) {
         struct quantile_parts moved;
         if (!read_parts(&moved, tape, lines, quantiles, 2 * side * tape->unit, y->rank, y->shape))
             return y;
         tied->chosen[tied->count++] = moved.below;
         tied->chosen[tied->count++] = moved.above;
-        if (quantiles->interpolation == LINEAR) continue; /* which is continuous */
         struct node *other = interpolated(tape, &moved, quantiles->interpolation);
         y = node_model_error(tape, y, jump_between(tape, y, other),
                              (tape_is_typical(tape) ? 4 : 1) / tape->unit);

@@ -9,40 +9,6 @@
 #include "bench/arithmetic/turned_lines.h"
 #include "core/vectorize.h"
 
-/* The exponent of the last bit that is set in x, finite and not 0. */
-static int last_bit(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    int exponent = (int)(bits >> 52 & 0x7ff);
-    uint64_t significand = bits & ((UINT64_C(1) << 52) - 1);
-    if (exponent) significand |= UINT64_C(1) << 52;
-    else exponent = 1;
-    return exponent - 1075 + __builtin_ctzll(significand);
-}
-
-bool sum_of_every_is_exact(const double *term, size_t n, size_t step, int bits)
-{
-    enum { LEAST_NORMAL = -126 };
-    double magnitude = 0;
-    int last = 1024;
-    for (size_t k = 0; k < n; k++) {
-        double x = term[k * step];
-        if (x == 0) continue;
-        magnitude += fabs(x);
-        if (!(magnitude < INFINITY)) return false;
-        int place = last_bit(x);
-        if (place < last) last = place;
-        if (last < LEAST_NORMAL || magnitude > ldexp(1, last + bits)) return false;
-    }
-    return true;
-}
-
-bool sum_is_exact(const double *term, size_t n, int bits)
-{
-    return sum_of_every_is_exact(term, n, 1, bits);
-}
-
 enum { LANES = 8, BLOCK = 64, PARTS = 4, WIDTH = SUM_SPREAD_LINES };
 _Static_assert((int)WIDTH == (int)TURNED_LINES, "lines are turned as many as are walked");
 

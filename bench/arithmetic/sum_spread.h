@@ -17,14 +17,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Does no order of summation round at all? All terms are multiples of some 2^e, so all partial sums are, and
- * none is above sum|x|: when that is at most 2^bits 2^e, a format of `bits` significant bits holds every one.
- * Masks, counts and numbers of few bits are like that. False when a term is not finite, or so small that a
- * partial sum could be subnormal. */
-bool sum_is_exact(const double *term, size_t n, int bits);
-bool sum_of_every_is_exact(const double *term, size_t n, size_t step,
-                           int bits); /* of every step-th value */
-
 /* The expected square of the error of a sum, last rounding included, over u^2.
  *
  *   term      n values, finite

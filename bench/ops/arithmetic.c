@@ -235,12 +235,12 @@ static void extremum_backward(struct tape *tape, struct node *node, struct node 
     struct node *a = node->inputs[1], *b = node->inputs[2];
     struct node *one = node_scalar(tape, 1), *zero = node_scalar(tape, 0),
                 *half = node_scalar(tape, 0.5);
-    struct node *tie = choice->ignores_nan ? one : half;
     struct node *first = node_compare(tape, choice->most ? COMPARE_GT : COMPARE_LT, a, b);
     struct node *equal = node_compare(tape, COMPARE_EQ, a, b);
     if (choice->ignores_nan) first = node_or(tape, first, node_isnan(tape, b));
-    struct node *share = node_select(tape, first, one, node_select(tape, equal, tie, zero));
-    struct node *rest = node_subtract(tape, one, share);
+    struct node *ties[2] = { choice->ignores_nan ? one : half, choice->ignores_nan ? zero : half };
+    struct node *share = node_select(tape, first, one, node_select(tape, equal, ties[0], zero));
+    struct node *rest = node_select(tape, first, zero, node_select(tape, equal, ties[1], one));
     if (!choice->ignores_nan) { /* a NaN on either side passes the cotangent to both */
         struct node *nan = node_or(tape, node_isnan(tape, a), node_isnan(tape, b));
         share = node_select(tape, nan, one, share);

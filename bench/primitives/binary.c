@@ -176,6 +176,7 @@ struct binary_context {
     double argument;     /* absolute rounding of an argument beside 1, where there is one */
     bool independent;    /* errors of the operands, in the mean: they add up in squares */
     bool single;         /* values are rounded to float */
+    bool model;          /* bounds are those of a kernel */
     int scaled; /* 1, 2: bounds are those of this operand times `scale`, 2^k, and what underflows */
     double scale, scaled_tiny;
     bool known; /* the values are there */
@@ -454,10 +455,10 @@ static void elements_row(void *context, size_t out, size_t count, const size_t *
         else
             (c->independent ? spread_block : bound_block)(c, bound, z, n, a.value, a.error, b.value,
                                                           b.error);
-        if (c->operation != '/' && !(c->kernel > 0)) continue;
+        if (c->operation != '/' && !c->model) continue;
         if (!any_special(z, n)) continue;
         if (c->operation == '/') open_quotients(c, z, bound, n, &a, &b);
-        if (c->kernel > 0) open_unknown(c, z, bound, n, &a, &b);
+        if (c->model) open_unknown(c, z, bound, n, &a, &b);
     }
 }
 
@@ -510,17 +511,32 @@ static bool is_power_of_two(const struct node *x)
     return x->n == 1 && node_is_exact(x) && fabs(frexp(x->value[0], &exponent)) == 0.5;
 }
 
-/* Is every element 0, 1 or -1, exactly? Products with them round nothing: masks, signs, slopes of selections. */
-static bool is_all_signs(const struct node *x)
+/* Is every element 0 or +-2^k, exactly? Products with them round nothing but what underflows: masks, signs, slopes of selections,
+ * halves. `least`: the smallest that is not 0, at most 1. */
+static bool is_all_powers(double *least, const struct node *x)
 {
     double buffer[BOUND_BLOCK];
+    int exponent;
+    *least = 1;
+    if (!node_is_exact(x)) return false;
     for (size_t start = 0; start < x->n; start += BOUND_BLOCK) {
         size_t count = x->n - start < BOUND_BLOCK ? x->n - start : BOUND_BLOCK;
         const double *value = node_block(x, start, count, buffer);
-        for (size_t i = 0; i < count; i++)
-            if (value[i] != 0 && fabs(value[i]) != 1) return false;
+        for (size_t i = 0; i < count; i++) {
+            double size = fabs(value[i]);
+            if (size == 0 || size == 1) continue;
+            if (frexp(size, &exponent) != 0.5) return false;
+            *least = fmin(*least, size);
+        }
     }
     return true;
+}
+
+/* A product that rounds nothing in a model. */
+static bool is_unrounded(double *least, const struct binary_context *c, const struct node *a,
+                         const struct node *b)
+{
+    return c->operation == '*' && (is_all_powers(least, a) || is_all_powers(least, b));
 }
 
 /* Does each element have a bound of its own? */
@@ -529,12 +545,12 @@ static bool has_bounds(const struct node *x)
     return x->error || (node_is_deferred(x) && x->deferral->bounded);
 }
 
-/* Multiplying by +-2^k rounds nothing but what underflows. */
+/* Multiplying by +-2^k, or dividing by it, rounds nothing but what underflows. */
 static bool scaled_bound(struct node *node, struct binary_context *c, const struct tape *tape,
                          const struct node *x, const struct node *factor)
 {
     if (!is_power_of_two(factor) || x->n != node->n) return false;
-    c->scale = fabs(factor->value[0]);
+    c->scale = fabs(c->operation == '/' ? 1 / factor->value[0] : factor->value[0]);
     c->scaled_tiny = c->scale < 1 ? tape->tiny : 0;
     c->scaled = has_bounds(x);
     if (c->scaled) return true;
@@ -571,13 +587,15 @@ static bool is_gamma_series(const struct binary_function *f)
     return !strcmp(f->name, "igamma") || !strcmp(f->name, "igammac");
 }
 
-/* Roundings of unit |y| that a kernel's own function makes: none for copies of a sign, one for sums and
- * products, three for quotients, four ulp for library functions, more for a series of dozens of terms. */
+/* Roundings of unit |y| that a kernel's own function makes: none for copies of a sign and for fmod, which is exact (C23, F.10.7.1,
+ * and so in CUDA and OpenCL), one for sums and products and for fmod made to have the sign of b, by adding b, three for quotients, four
+ * ulp for library functions, more for a series of dozens of terms. */
 static double kernel_roundings(const struct tape *tape, const struct binary_function *f)
 {
     char operation = operation_of(f);
     bool series = is_gamma_series(f);
-    if (!strcmp(f->name, "copysign")) return 0;
+    if (!strcmp(f->name, "copysign") || !strcmp(f->name, "fmod")) return 0;
+    if (!strcmp(f->name, "remainder")) return tape->arithmetic == BENCH_MODEL_TYPICAL ? 0.6 : 1;
     double worst = series ? 64 : !operation ? 8 : operation == '/' ? 3 : 1;
     worst = 2 * kernel_modes_ulps(tape->modes, f->name, worst / 2);
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? fmax(worst / 4, 0.6) : worst;
@@ -588,12 +606,18 @@ static bool choose_bounds(struct node *node, struct binary_context *c, const str
                           const struct node *a, const struct node *b)
 {
     bool exact = node_is_exact(a) && node_is_exact(b), model = tape_is_model(tape);
-    if (c->operation == '*' && scaled_bound(node, c, tape, a, b)) return c->scaled == 1;
+    double least;
+    if ((c->operation == '*' || c->operation == '/') && scaled_bound(node, c, tape, a, b))
+        return c->scaled == 1;
     if (c->operation == '*' && scaled_bound(node, c, tape, b, a)) {
         c->scaled *= 2;
         return c->scaled == 2;
     }
-    if (model && exact && c->operation == '*' && (is_all_signs(a) || is_all_signs(b))) return false;
+    if (model && is_unrounded(&least, c, a, b)) {
+        node->absolute = least < 1 ? tape->tiny : 0;
+        c->kernel = 0;
+        return !exact;
+    }
     if (c->operation && exact) {
         node->relative = model ? c->kernel : tape->unit;
         node->absolute = tape->tiny;
@@ -617,6 +641,7 @@ static struct binary_context *binary_open(struct tape *tape, const struct binary
         .operation = operation_of(f),
         .independent = tape_is_typical(tape) && operands[0] != operands[1],
         .single = tape_is_single(tape),
+        .model = tape_is_model(tape),
     };
     if (tape_is_model(tape)) {
         bool number = node_is_number(operands[0]) && node_is_number(operands[1]);

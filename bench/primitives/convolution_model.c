@@ -8,6 +8,7 @@
 #include "bench/arithmetic/sum_spread.h"
 #include "bench/primitives/certified_matmul.h"
 #include "bench/primitives/convolution_columns.h"
+#include "bench/primitives/convolution_elements.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/known_values.h"
 #include "core/vectorize.h"
@@ -299,11 +300,21 @@ static struct status bounds_part(void *context, size_t number, void *scratch)
     return status_ok();
 }
 
+static bool looks_at_all(const struct tape *tape, const struct convolution *c)
+{
+    return tape_is_typical(tape) && convolution_looks_at_all(c);
+}
+
 static void make_bounds(struct tape *tape, struct known *k)
 {
     const struct convolution *c = k->c;
     struct arena_mark before = arena_mark(tape->arena);
     k->map = convolution_pixel_map(tape, c);
+    if (k->map && looks_at_all(tape, c)) {
+        convolution_element_errors(tape, k->out, c, k->x, k->w, k->y, k->map);
+        arena_rewind(tape->arena, before);
+        return;
+    }
     if (k->map) find_growths(k);
     if (!tape_failed(tape))
         tape_parallel(tape, &(struct parallel){ .parts = c->role == CONVOLVE_WEIGHT_ADJOINT
@@ -345,7 +356,8 @@ bool convolution_take_known(struct tape *tape, struct node *node, struct convolu
     k.w = c->role == CONVOLVE_WEIGHT_ADJOINT ? NULL : b;
     k.y = c->role == CONVOLVE_INPUT_ADJOINT ? a : c->role == CONVOLVE_WEIGHT_ADJOINT ? b : NULL;
     if (tape_is_typical(tape)) { /* which looks at terms, of X as they are stored */
-        if (!k.x || !convolution_reads_floats(a)) (void)node_values(tape, a);
+        if (!k.x || !convolution_reads_floats(a) || looks_at_all(tape, c))
+            (void)node_values(tape, a);
         (void)node_values(tape, b);
     }
     if (!tape_failed(tape)) make_bounds(tape, &k);

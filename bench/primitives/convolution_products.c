@@ -21,6 +21,7 @@
 #include "bench/arithmetic/rounding.h"
 #include "bench/primitives/certified_matmul.h"
 #include "bench/primitives/convolution_columns.h"
+#include "bench/primitives/convolution_elements.h"
 #include "bench/primitives/convolution_model.h"
 #include "bench/primitives/deviating_product.h"
 #include "bench/tape/bounds.h"
@@ -713,6 +714,14 @@ static void store_norms(const struct products *p)
         memcpy(c->second_norms, p->second.norm, matrices * c->points * sizeof *c->second_norms);
 }
 
+/* In the mean, of exact operands: errors element by element. */
+static bool looks_at_all(const struct tape *tape, const struct node *node,
+                         const struct convolution *c)
+{
+    return tape_is_typical(tape) && node_is_exact(node->inputs[0]) &&
+           node_is_exact(node->inputs[1]) && convolution_looks_at_all(c);
+}
+
 static void make_products(struct tape *tape, struct node *node, const struct convolution *c,
                           bool known)
 {
@@ -723,6 +732,8 @@ static void make_products(struct tape *tape, struct node *node, const struct con
     if (p.certify) take_norms(&p);
     if (!tape_failed(tape)) store_norms(&p);
     if (!tape_failed(tape)) do_parts(&p);
+    if (!tape_failed(tape) && looks_at_all(tape, node, c))
+        convolution_element_errors(tape, node, c, p.x, p.w, p.y, p.map);
     arena_rewind(tape->arena, before);
 }
 
@@ -731,7 +742,8 @@ void convolution_evaluate(struct tape *tape, struct node *node, struct convoluti
     const struct node *a = node->inputs[0], *b = node->inputs[1];
     bool has_x = c->role != CONVOLVE_INPUT_ADJOINT, reference = tape_is_reference(tape);
     if (convolution_take_known(tape, node, c)) return;
-    if (!has_x || !convolution_reads_floats(a)) (void)node_values(tape, node->inputs[0]);
+    if (!has_x || !convolution_reads_floats(a) || looks_at_all(tape, node, c))
+        (void)node_values(tape, node->inputs[0]);
     (void)node_values(tape, node->inputs[1]);
     bool known = node->value;
     if (!known) node->value = tape_allocate(tape, node->n, sizeof *node->value);

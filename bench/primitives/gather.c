@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "bench/arithmetic/exact_sums.h"
 #include "bench/arithmetic/pair.h"
 #include "bench/arithmetic/sum_spread.h"
 #include "bench/primitives/chain_rule.h"
@@ -303,7 +304,8 @@ static void model_scatter(struct tape *tape, struct node *node, const struct nod
             carried += typical ? e * e : e;
         }
         double own = tape_sum_growth(tape, count) * magnitude;
-        if (typical && isfinite(magnitude))
+        if (carried == 0 && sum_is_exact(term, count, tape->wide ? 53 : 24)) own = 0;
+        else if (typical && isfinite(magnitude))
             own = sqrt(carried > 0 ? sum_spread_of_inexact(term, count, false, !tape->wide)
                                    : sum_spread(term, count, false, !tape->wide));
         double bound = own * tape->unit + (typical ? sqrt(carried) : carried);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "bench/arithmetic/exact_sums.h"
 #include "bench/arithmetic/rounding.h"
 #include "bench/arithmetic/sum_spread.h"
 #include "bench/arithmetic/turned_lines.h"

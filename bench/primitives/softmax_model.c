@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "bench/arithmetic/exact_sums.h"
 #include "bench/arithmetic/sum_spread.h"
 #include "core/kernel_modes.h"
 #include "core/vectorize.h"

@@ -181,6 +181,14 @@ static kernel_loss *kernel_loss_of(const struct unary_function *f)
     return isinf(f->ulps) ? at_pole_and_zero : NULL;
 }
 
+/* 1 / 2^k, exactly. */
+static bool is_exact_reciprocal(const struct unary_function *f, const struct node *x)
+{
+    int exponent;
+    return x->n == 1 && node_is_exact(x) && !strcmp(f->name, "reciprocal") &&
+           fabs(frexp(node_value_at(x, 0), &exponent)) == 0.5;
+}
+
 /* The declared error of a function in units in the last place: ours, or, in a model, what a
  * kernel's may be: nothing where the function is exact; 1.5 for the square roots and quotients that
  * fast hardware does not round correctly; 4 for library functions (1 in the mean), more for those
@@ -276,9 +284,10 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
     if (tape_failed(tape)) return tape_failure(tape);
     if (tape_is_reference(tape)) {
         bool number = node_is_number(x);
-        double ulps = function_ulps(tape, f, number);
+        bool rounds = !is_exact_reciprocal(f, x);
+        double ulps = rounds ? function_ulps(tape, f, number) : 0;
         node->relative = c->relative = ulps * 2 * tape->unit;
-        node->absolute = c->absolute = unary_underflow(f) * tape->tiny;
+        node->absolute = c->absolute = rounds ? unary_underflow(f) * tape->tiny : 0;
         c->loss = tape_is_model(tape) && !number ? kernel_loss_of(f) : NULL;
         c->is_root = tape_is_model(tape) && !strcmp(f->name, "sqrt");
         deferral.bounded = !node_is_exact(x) || c->loss;

@@ -282,7 +282,7 @@ static const struct {
     /* What is cast to a narrower float first is computed in its arithmetic, and so is its gradient. */
     { "Functional.softmax(f64(3)[1.25 0.5 -3], 0, dtype=torch.float32)", -1, 0x3, 1e-8, 1e-7 },
     { "Functional.softmax(f64(3)[1.25 0.5 -3], 0, dtype=torch.float32)", 0, 0x3, 1e-9, 1e-6 },
-    { "Torch.mean(f64(2)[0.1 0.7], 0, dtype=torch.float32)", -1, 0x3, 4e-9, 0 },
+    { "Torch.mean(f64(3)[0.1 0.7 0.4], 0, dtype=torch.float32)", -1, 0x3, 4e-9, 0 },
     { "Functional.softmax(f64(3)[1.25 0.5 -3], 0)", -1, 0, 0, 1e-15 },
     /* The loss may be x less its rounded logsumexp, 40. */
     { "Functional.cross_entropy(f32(1,2)[40 36.4], i64(1)[0])", -1, 1, 2e-6, 0 },
@@ -486,6 +486,22 @@ static const struct {
     { "Torch.matrix_exp(f32(2,2)[3 0 0 3])", -1, 56.5, 59 },
     /* Deviations from a rounded mean are all alike: five times e^2 over 4, not its root. */
     { "Torch.cov(f32(1,5)[0.7 0.7 0.7 0.7 0.7])", -1, 3.5e-8, 1e-7 },
+    /* Nothing rounds: a remainder, a share of a cotangent that is all or nothing, a quotient by a power of two, sums and
+     * products of few bits. */
+    { "Torch.fmod(f32(2)[7.3 0.7], f32(2)[2.1 0.9])", -1, 0, 0x1p-100 },
+    { "Torch.fmax(f32(2)[7.3 0.7], f32(2)[8.1 0.9])", 1, 0, 0x1p-100 },
+    { "Torch.maximum(f32(2)[7.3 0.7], f32(2)[7.3 0.9])", 0, 0, 0x1p-100 },
+    { "Torch.mean(f32(4)[0.7 0.1 0.2 0.3])", 0, 0, 0x1p-100 },
+    { "Torch.matmul(f32(2,2)[1 2 3 5], f32(2,2)[0.5 -7 0.25 9])", -1, 0, 0x1p-100 },
+    { "Torch.scatter_add(f32(2)[1 2], 0, i64(4)[0 0 1 0], f32(4)[1 2 3 5])", -1, 0, 0x1p-100 },
+    /* With strides a kernel adds an element's own terms, whose norms are 1,000 times what they come to; without, it may transform
+     * tiles. */
+    { "Functional.conv1d(f32(1,1,4)[1000 1.1 1.3 1000], f32(1,1,2)[0.001 1.3], None, 2)", -1, 0.5,
+      3 },
+    { "Functional.conv1d(f32(1,1,3)[1000 1.1 1.3], f32(1,1,2)[0.001 1.3])", -1, 500, 2000 },
+    { "Functional.conv1d(f32(1,1,4)[1000 1.1 1.3 1000], f32(1,1,2)[0.001 1.3], None, 2)", 0, 0, 1 },
+    { "Functional.conv1d(f32(1,1,4)[1000 1.1 1.3 1000], f32(1,1,2)[0.001 1.3], None, 2)", 1, 0.5,
+      3000 },
 };
 
 START_TEST(what_is_expected)

@@ -1,4 +1,5 @@
 /* The typical error of a sum against its definition: partial sums, all orders, sums in float. */
+#include "bench/arithmetic/exact_sums.h"
 #include "bench/arithmetic/sum_spread.h"
 
 #include <math.h>
@@ -130,6 +131,25 @@ START_TEST(inexact_terms_repeat_other_roundings)
            inexact = sum_spread_of_inexact(y, N, false, true);
     ck_assert_double_ge(inexact, spread);
     ck_assert_double_ge(inexact, 0.49 * error * error * (1 - 1e-12));
+}
+END_TEST
+
+/* Products of numbers of few bits: up to 15, in halves, they fill 24 bits when 2^23 / 15 of them are added. */
+START_TEST(exact_products)
+{
+    double threes[] = { 3, -1, 0 }, fives[] = { 5, 0.5 }, third[] = { 1, 1. / 3 };
+    double infinite[] = { INFINITY }, tiny[] = { 0x1p-120 };
+    struct number_grid a = NO_NUMBERS, b = NO_NUMBERS, c = NO_NUMBERS;
+    ck_assert(grid_add(&a, threes, 3, 24) && grid_add(&b, fives, 2, 24) &&
+              grid_add(&c, tiny, 1, 24));
+    ck_assert(grid_products_are_exact(&a, &b, 500000, 24));
+    ck_assert(!grid_products_are_exact(&a, &b, 600000, 24));
+    ck_assert(grid_products_are_exact(&a, &b, 600000, 53));
+    ck_assert(grid_products_are_exact(&a, &c, 1, 24));
+    ck_assert(!grid_products_are_exact(&c, &c, 1, 24));
+    ck_assert(!grid_add(&a, third, 2, 24) && !grid_add(&b, infinite, 1, 24));
+    a = NO_NUMBERS;
+    ck_assert(grid_products_are_exact(&a, &c, 1, 24));
 }
 END_TEST
 
@@ -302,6 +322,7 @@ int main(void)
     tcase_add_test(tcase, repeated_terms_are_imitated);
     tcase_add_test(tcase, inexact_terms_repeat_other_roundings);
     tcase_add_test(tcase, exact_sums);
+    tcase_add_test(tcase, exact_products);
     tcase_add_test(tcase, random_sums_have_this_spread);
     tcase_add_test(tcase, blocks_of_any_length_are_within);
     suite_add_tcase(suite, tcase);

@@ -40,6 +40,28 @@ struct extracted {
     double sum[STEP], rest[STEP];
 };
 
+static inline struct extracted extraction_from(double sigma)
+{
+    struct extracted e;
+    for (size_t i = 0; i < STEP; i++) {
+        e.sum[i] = sigma;
+        e.rest[i] = 0;
+    }
+    return e;
+}
+
+static inline void extraction_end(double *hi, double *lo, struct extracted *e, double sigma)
+{
+    for (size_t i = 0; i < STEP; i++) e->sum[i] -= sigma;
+    for (size_t half = STEP / 2; half; half /= 2)
+        for (size_t i = 0; i < half; i++) {
+            e->sum[i] += e->sum[i + half];
+            e->rest[i] += e->rest[i + half];
+        }
+    *hi = e->sum[0];
+    *lo = e->rest[0];
+}
+
 /* Dot products of REAL lines by extraction: NAME gives the sum of what sums of sigma hold, and that of the rests.
  * The fused operations round once, so `rest` has the error of the product, too: where that is
  * not 0, rest is off by 2^-53 of itself. */
@@ -54,30 +76,22 @@ struct extracted {
         }                                                                                       \
     }                                                                                           \
                                                                                                 \
+    static inline void NAME##_rest(struct extracted *e, const REAL *a, const REAL *b, size_t k) \
+    {                                                                                           \
+        REAL x[STEP] = { 0 }, y[STEP] = { 0 };                                                  \
+        memcpy(x, a, k * sizeof *x);                                                            \
+        memcpy(y, b, k * sizeof *y);                                                            \
+        NAME##_step(e, x, y);                                                                   \
+    }                                                                                           \
+                                                                                                \
     VECTORIZED static void NAME(double *hi, double *lo, const REAL *a, const REAL *b, size_t k, \
                                 double sigma)                                                   \
     {                                                                                           \
-        struct extracted e;                                                                     \
+        struct extracted e = extraction_from(sigma);                                            \
         size_t l = 0;                                                                           \
-        for (size_t i = 0; i < STEP; i++) {                                                     \
-            e.sum[i] = sigma;                                                                   \
-            e.rest[i] = 0;                                                                      \
-        }                                                                                       \
         for (; l + STEP <= k; l += STEP) NAME##_step(&e, a + l, b + l);                         \
-        if (l < k) {                                                                            \
-            REAL x[STEP] = { 0 }, y[STEP] = { 0 };                                              \
-            memcpy(x, a + l, (k - l) * sizeof *x);                                              \
-            memcpy(y, b + l, (k - l) * sizeof *y);                                              \
-            NAME##_step(&e, x, y);                                                              \
-        }                                                                                       \
-        for (size_t i = 0; i < STEP; i++) e.sum[i] -= sigma;                                    \
-        for (size_t half = STEP / 2; half; half /= 2)                                           \
-            for (size_t i = 0; i < half; i++) {                                                 \
-                e.sum[i] += e.sum[i + half];                                                    \
-                e.rest[i] += e.rest[i + half];                                                  \
-            }                                                                                   \
-        *hi = e.sum[0];                                                                         \
-        *lo = e.rest[0];                                                                        \
+        if (l < k) NAME##_rest(&e, a + l, b + l, k - l);                                        \
+        extraction_end(hi, lo, &e, sigma);                                                      \
     }
 
 DEFINE_EXTRACTION(extract_doubles, double)
@@ -108,6 +122,24 @@ double dot_extracted_single(double *hi, double *lo, const struct dot *dot, const
     *hi = *lo = 0;
     if (sums) extract_floats(hi, lo, a, b, dot->k, dot->start * scale);
     return bound;
+}
+
+/* The steps of two sums wait for each other half as long as those of one. */
+VECTORIZED void dot_extracted_pair(double *hi, double *lo, const struct dot *dot, const float *a,
+                                   const float *other, const float *b, const double *sigma)
+{
+    struct extracted e = extraction_from(sigma[0]), f = extraction_from(sigma[1]);
+    size_t k = dot->k, l = 0;
+    for (; l + STEP <= k; l += STEP) {
+        extract_floats_step(&e, a + l, b + l);
+        extract_floats_step(&f, other + l, b + l);
+    }
+    if (l < k) {
+        extract_floats_rest(&e, a + l, b + l, k - l);
+        extract_floats_rest(&f, other + l, b + l, k - l);
+    }
+    extraction_end(hi, lo, &e, sigma[0]);
+    extraction_end(hi + 1, lo + 1, &f, sigma[1]);
 }
 
 /* ---- one level of several lines ---------------------------------------------------------------- */

@@ -45,6 +45,13 @@ double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const
 double dot_extracted_single(double *hi, double *lo, const struct dot *dot, const float *a,
                             const float *b, double scale);
 
+/* The sums of two lines, a and other, with one, bit for bit those of dot_extracted_single, in little more than half the time.
+ *
+ *   sigma  dot->start * scale of each line with b, where that is in range
+ */
+void dot_extracted_pair(double *hi, double *lo, const struct dot *dot, const float *a,
+                        const float *other, const float *b, const double *sigma);
+
 /* DOT_GROUP such sums, of as many lines with one, in half the time and less, added to hi and lo: of long lines piece by piece, each
  * but the last of 8 terms and more. All of it from the same sigma is what dot_extracted gives, within the same bound: sums of the q of any pieces
  * are exact.

@@ -124,15 +124,16 @@ void factor_norms(double *norm, const struct factor *f, size_t k)
 {
     enum { MANY = 512, FEW = 8 };
     double buffer[MANY * FEW];
-    size_t height = f->term == 1 ? FEW : MANY, length = f->term == 1 ? MANY : FEW;
+    bool down = f->term != 1, in_place = f->dtype == DT_F32;
+    /* Lines of floats are read from end to end, as the processor fetches them unasked. */
+    size_t height = down ? MANY : in_place ? 1 : FEW, length = down ? FEW : MANY;
     memset(norm, 0, f->lines * sizeof *norm);
     for (size_t i = 0; i < f->lines; i += height)
         for (size_t first = 0; first < k; first += length) {
             size_t lines = f->lines - i < height ? f->lines - i : height;
             size_t width = k - first < length ? k - first : length;
-            if (f->dtype == DT_F32) {
+            if (in_place) {
                 const float *x = element(f, i * f->line + first * f->term);
-                bool down = f->term != 1;
                 line_squares_add_floats(norm + i, x, lines, width, down ? f->term : f->line, down);
                 continue;
             }

@@ -15,6 +15,7 @@
 #include "bench/arithmetic/norms.h"
 #include "bench/arithmetic/panels.h"
 #include "bench/arithmetic/rounding.h"
+#include "bench/arithmetic/sparse_dots.h"
 #include "bench/arithmetic/tiles.h"
 #include "bench/primitives/typical_products.h"
 #include "bench/tape/bounds.h"
@@ -433,9 +434,58 @@ static size_t bounds_scratch(const struct certified *c, const struct tile *t)
     return c->marks ? t->rows * columns_at_once(c, t->columns) : 0;
 }
 
+/* Mark what the bounds of a tile leave open. Returns how much that is. */
+static size_t mark_tile(const struct certified *c, const struct tile *t)
+{
+    const double *rows = norms_of_product(&c->a, c->a.norms, t->product) + t->first_row;
+    const double *columns = norms_of_product(&c->b, c->b.norms, t->product) + t->first_column;
+    size_t open = 0;
+    for (size_t i = 0; i < t->rows; i++) {
+        size_t at = (t->product * c->p->m + t->first_row + i) * c->p->n + t->first_column;
+        uint64_t *words = marks_of(c, t, t->first_row + i);
+        double factor = c->gamma * rows[i] * (1 + 0x1p-40);
+        for (size_t j = 0; j < t->columns; j += 64) {
+            words[j / 64] = exact_open_bits(c->node->value + at + j, columns + j, factor,
+                                            c->tiny * 2, &c->certificate,
+                                            t->columns - j < 64 ? t->columns - j : 64);
+            open += (size_t)__builtin_popcountll(words[j / 64]);
+        }
+    }
+    return open;
+}
+
+/* Can the elements of a product be recomputed side by side where few are open? */
+static bool may_be_sparse(const struct certified *c) { return c->marks && c->exact_products; }
+
+static size_t sparse_scratch(const struct certified *c, const struct tile *t)
+{
+    struct factor a = lines_of(&c->a, 0, 0, t->rows), b = lines_of(&c->b, 0, 0, t->columns);
+    return may_be_sparse(c) ? sparse_dots_scratch(&a, &b, c->p->k) : 0;
+}
+
+/* A tile that has few open elements, all of which are certified then. */
+static bool certify_sparsely(const struct certified *c, const struct tile *t, double *scratch)
+{
+    if (!may_be_sparse(c) || mark_tile(c, t) > sparse_dots_most(t->rows, t->columns)) return false;
+    const struct sparse_dots dots = {
+        .value = c->node->value + (t->product * c->p->m + t->first_row) * c->p->n + t->first_column,
+        .step = c->p->n,
+        .a = lines_of(&c->a, t->product, t->first_row, t->rows),
+        .b = lines_of(&c->b, t->product, t->first_column, t->columns),
+        .a_norms = norms_of_product(&c->a, c->a.norms, t->product) + t->first_row,
+        .b_norms = norms_of_product(&c->b, c->b.norms, t->product) + t->first_column,
+        .k = c->p->k,
+        .certificate = c->certificate,
+        .open = marks_of(c, t, t->first_row),
+        .open_step = c->marks->words,
+    };
+    return sparse_dots_recompute(&dots, scratch);
+}
+
 /* Bounds of a tile, and dot products in more precision of what they leave open. */
 static void certify_tile(const struct certified *c, const struct tile *t, double *scratch)
 {
+    if (certify_sparsely(c, t, scratch)) return;
     struct tile_lines lines = lines_open(c, t, scratch + bounds_scratch(c, t));
     size_t step = columns_at_once(c, t->columns);
     for (size_t j = 0; j < t->columns; j += step) {
@@ -491,6 +541,7 @@ static void do_tiles(struct tape *tape, struct certified *c, bool multiplies, bo
     size_t room = panels_scratch(&panels),
            more = bounds_scratch(c, &first) + recompute_scratch(c, &first);
     if (bounds && more > room) room = more;
+    if (bounds && sparse_scratch(c, &first) > room) room = sparse_scratch(c, &first);
     c->multiplies = multiplies;
     c->bounds = bounds;
     tape_parallel(tape, &(struct parallel){ .parts = c->tiles.parts,

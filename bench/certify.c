@@ -9,6 +9,7 @@
 
 #include "bench/arithmetic/certificate.h"
 #include "bench/tape/enclosure.h"
+#include "core/parallel.h"
 #include "core/vectorize.h"
 
 /* How many element evaluations an output may cost: in balls (about 0.2 us each) right after its
@@ -23,9 +24,25 @@ enum {
 struct refine_context {
     struct node *re, *im;
     struct arena *arena;
+    struct help *help;
     bool owned; /* the reference has arrays of its own, */
     bool fresh; /* or those that it has are nobody else's */
 };
+
+/* Arrays that a reference is given. */
+struct own {
+    const struct reference *r;
+    double *hi, *error; /* NULL: those that it has */
+};
+
+static void own_some(void *context, size_t start, size_t count)
+{
+    const struct own *own = context;
+    const struct reference *r = own->r;
+    for (size_t i = start; own->error && i < start + count; i++)
+        own->error[i] = reference_bound(r, i);
+    if (own->hi) memcpy(own->hi + start, r->hi + start, count * sizeof *own->hi);
+}
 
 /* Give the reference arrays of its own, which refinement writes to. The node's stay as they are: split
  * into hi + lo its value alone would no longer meet its bound. An array `lo` that the caller has given
@@ -43,8 +60,8 @@ static struct status own_arrays(struct reference *r)
         r->lo = arena_allocate_zeroed(context->arena, r->n, sizeof *r->lo);
         if (!r->lo) return status_no_memory(r->n * sizeof *r->lo);
     }
-    for (size_t i = 0; !has_bounds && i < r->n; i++) error[i] = reference_bound(r, i);
-    if (!context->fresh) memcpy(hi, r->hi, r->n * sizeof *hi);
+    struct own own = { r, context->fresh ? NULL : hi, has_bounds ? NULL : error };
+    if (own.hi || own.error) parallel_elements(context->help, r->n, own_some, &own);
     r->error = error;
     r->hi = hi;
     context->owned = true;
@@ -119,7 +136,11 @@ struct open_count {
     const struct certificate *certificate;
     const struct reference *reference;
     atomic_size_t inexact, doubtful, open;
+    bool *has_open; /* for each block of BLOCK elements, of which every part has whole ones */
 };
+
+enum { BLOCK = 4096 };
+static size_t blocks_of(const struct reference *r) { return r->n / BLOCK + 1; }
 
 static void count_doubtful_some(void *context, size_t start, size_t count)
 {
@@ -131,28 +152,48 @@ static void count_doubtful_some(void *context, size_t start, size_t count)
     atomic_fetch_add(&o->doubtful, doubtful);
 }
 
+/* Elements of a block that no form of the test passes. */
+static size_t count_open_block(const struct open_count *o, size_t start, size_t end)
+{
+    const struct reference *r = o->reference;
+    size_t open = 0;
+    for (size_t i = start; i < end; i++)
+        if (!certificate_passes_quickly(o->certificate, r->hi[i], reference_bound(r, i)))
+            open += !is_certified(o->certificate, r, i);
+    return open;
+}
+
 static void count_open_some(void *context, size_t start, size_t count)
 {
     struct open_count *o = context;
-    const struct reference *r = o->reference;
-    size_t open = 0;
-    for (size_t i = start; i < start + count; i++)
-        if (!certificate_passes_quickly(o->certificate, r->hi[i], reference_bound(r, i)))
-            open += !is_certified(o->certificate, r, i);
-    atomic_fetch_add(&o->open, open);
+    size_t end = start + count, sum = 0;
+    for (; start < end; start += BLOCK) {
+        size_t open = count_open_block(o, start, end - start < BLOCK ? end : start + BLOCK);
+        o->has_open[start / BLOCK] = open;
+        sum += open;
+    }
+    atomic_fetch_add(&o->open, sum);
 }
 
-/* Components that are not certified; *exact tells whether every bound is 0. */
-static size_t count_open(bool *exact, const struct certificate *c, const struct reference *r,
-                         struct help *help)
+/* Components that are not certified, and the blocks that have any; *exact tells whether every bound is 0. */
+static size_t count_open(bool *exact, bool *has_open, const struct certificate *c,
+                         const struct reference *r, struct help *help)
 {
-    struct open_count o = { .certificate = c, .reference = r };
+    struct open_count o = { .certificate = c, .reference = r, .has_open = has_open };
     /* The quick test over everything; most tensors need no more. */
     if (r->error) parallel_elements(help, r->n, count_doubtful_some, &o);
     *exact = r->error && !o.inexact;
     if (r->error && !o.doubtful) return 0;
     parallel_elements(help, r->n, count_open_some, &o);
     return o.open;
+}
+
+static void list_open(size_t *list, const bool *has_open, const struct certificate *c,
+                      const struct reference *r)
+{
+    for (size_t block = 0, k = 0; block < blocks_of(r); block++)
+        for (size_t i = block * BLOCK; i < r->n && i < (block + 1) * BLOCK && has_open[block]; i++)
+            if (!is_certified(c, r, i)) list[k++] = i;
 }
 
 /* The listed components that are still not certified, moved to the front of the list. */
@@ -178,7 +219,9 @@ static struct status certify(struct reference *r, struct help *help, struct aren
         r->state = REFERENCE_CERTIFIED;
         if (r->relative <= c.relative && r->absolute <= c.least) return status_ok();
     }
-    size_t open = count_open(&exact, &c, r, help);
+    bool *has_open = arena_allocate_array(arena, blocks_of(r), sizeof *has_open);
+    if (!has_open) return status_no_memory(blocks_of(r));
+    size_t open = count_open(&exact, has_open, &c, r, help);
     r->state = exact ? REFERENCE_EXACT : REFERENCE_CERTIFIED;
     if (!open) return status_ok();
     /* Nothing in double certifies float64: all of it needs a higher tier. */
@@ -188,8 +231,7 @@ static struct status certify(struct reference *r, struct help *help, struct aren
     if (open > (wide ? PAIR_BUDGET : balls)) return status_ok(); /* a verdict may ask for some */
     size_t *list = arena_allocate_array(arena, open, sizeof *list);
     if (!list) return status_no_memory(open * sizeof *list);
-    for (size_t i = 0, k = 0; i < r->n; i++)
-        if (!is_certified(&c, r, i)) list[k++] = i;
+    list_open(list, has_open, &c, r);
     if (open > EAGER_BUDGET) {
         TRY(refine_as_pairs(r, open, list));
         open = keep_open(&c, r, open, list);
@@ -363,6 +405,7 @@ struct status reference_over(struct reference *out, struct tape *tape, struct no
         context->re = node;
         context->im = complex_valued ? node->imaginary : NULL;
         context->arena = arena;
+        context->help = tape->help;
         context->fresh = fresh;
         r.refine_context = context;
         r.refine = refine;

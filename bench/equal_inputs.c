@@ -29,13 +29,12 @@ static bool hash_leaf(uint64_t *hash, struct tape *tape, struct node *leaf)
 }
 
 /* The hashes of a node's elements, whose inputs have theirs. */
-static uint64_t *hash_node(struct tape *tape, struct node *node, uint64_t *const *of,
-                           struct arena *arena)
+static uint64_t *hash_node(struct tape *tape, struct node *node, uint64_t *const *of)
 {
     bool leaf = !node->primitive,
          made = !leaf && !node->input_count; /* of places, not of numbers */
     if (node->imaginary || made || (!leaf && !(step_traits(node) & STEP_MAPS))) return NULL;
-    uint64_t *hash = arena_allocate_array(arena, node->n, sizeof *hash);
+    uint64_t *hash = tape_allocate(tape, node->n, sizeof *hash);
     if (!hash || (leaf && !hash_leaf(hash, tape, node))) return NULL;
     if (leaf) return hash;
     for (size_t i = 0; i < node->n; i++) hash[i] = mixed(1, (uint64_t)(uintptr_t)node->primitive);
@@ -63,11 +62,10 @@ static bool are_few(const double *value, size_t n)
 }
 
 /* The nodes that the result comes from, oldest last. */
-static struct node **ancestors(size_t *count, struct tape *tape, struct node *result,
-                               struct arena *arena)
+static struct node **ancestors(size_t *count, struct tape *tape, struct node *result)
 {
-    struct node **found = arena_allocate_array(arena, tape->node_count + 1, sizeof *found);
-    bool *marked = arena_allocate_zeroed(arena, tape->node_count + 1, sizeof *marked);
+    struct node **found = tape_allocate(tape, tape->node_count + 1, sizeof *found);
+    bool *marked = tape_allocate_zeroed(tape, tape->node_count + 1, sizeof *marked);
     *count = 0;
     if (!found || !marked) return NULL;
     marked[result->id] = true;
@@ -79,17 +77,17 @@ static struct node **ancestors(size_t *count, struct tape *tape, struct node *re
     return found;
 }
 
-uint64_t *equal_inputs(struct tape *tape, struct node *result, struct arena *arena)
+uint64_t *equal_inputs(struct tape *tape, struct node *result)
 {
     size_t count;
     if (result->integer || result->n < FEWEST || result->n > MOST) return NULL;
     const double *value = node_values(tape, result);
     if (tape_failed(tape) || !are_few(value, result->n)) return NULL;
-    struct node **node = ancestors(&count, tape, result, arena);
-    uint64_t **of = arena_allocate_zeroed(arena, tape->node_count + 1, sizeof *of);
+    struct node **node = ancestors(&count, tape, result);
+    uint64_t **of = tape_allocate_zeroed(tape, tape->node_count + 1, sizeof *of);
     if (!node || !of) return NULL;
     for (size_t k = count; k-- > 0;) {
-        of[node[k]->id] = hash_node(tape, node[k], of, arena);
+        of[node[k]->id] = hash_node(tape, node[k], of);
         if (!of[node[k]->id]) return NULL;
     }
     return of[result->id];

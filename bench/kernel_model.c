@@ -25,10 +25,11 @@ static struct status attach(struct reference *r, struct bench *bench,
         r->kernel_rms = r->kernel_bound;
         return status_ok();
     }
-    r->kernel_draws = shared_error_count(&models[0]->tape, nodes[0], arena);
-    r->kernel_common = errors_in_common(&models[1]->tape, nodes[1], arena);
-    r->kernel_inputs = equal_inputs(&models[0]->tape, nodes[0], arena);
+    r->kernel_draws = shared_error_count(&models[0]->tape, nodes[0]);
+    r->kernel_common = errors_in_common(&models[1]->tape, nodes[1]);
+    r->kernel_inputs = equal_inputs(&models[0]->tape, nodes[0]);
     r->kernel_own_bits = has_own_bits(&models[0]->tape, nodes[0]);
+    for (int k = 0; k < 2; k++) TRY(models[k]->tape.status);
     return model_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, r->kernel_bound, taken[1],
                         arena);
 }

@@ -27,10 +27,10 @@ static void mark_inputs(bool *marked, const struct node *node)
     if (node->imaginary) marked[node->imaginary->id] = true;
 }
 
-size_t shared_error_count(struct tape *tape, struct node *result, struct arena *arena)
+size_t shared_error_count(struct tape *tape, struct node *result)
 {
     size_t fewest = result->n;
-    bool *marked = arena_allocate_zeroed(arena, tape->node_count + 1, sizeof *marked);
+    bool *marked = tape_allocate_zeroed(tape, tape->node_count + 1, sizeof *marked);
     if (!marked) return fewest;
     marked[result->id] = true;
     for (struct node *node = result; node; node = node->older) {
@@ -115,11 +115,11 @@ static enum common common_of(struct tape *tape, struct node *node)
     return step_traits(node) & STEP_FUNCTION ? COMMON_FUNCTION : COMMON_MORE;
 }
 
-double errors_in_common(struct tape *tape, struct node *result, struct arena *arena)
+double errors_in_common(struct tape *tape, struct node *result)
 {
     static const double little = 0.3, function = 1;
     size_t functions = 0;
-    bool *marked = arena_allocate_zeroed(arena, tape->node_count + 1, sizeof *marked);
+    bool *marked = tape_allocate_zeroed(tape, tape->node_count + 1, sizeof *marked);
     if (!marked) return 0;
     marked[result->id] = true;
     for (struct node *node = tape->newest; node; node = node->older) {

@@ -1,3 +1,4 @@
+/* One pass over the elements gathers those of the same kind twice: with any code, and with the code of the one that is compared. */
 #include "standards/error_outlier.h"
 
 #include <math.h>

@@ -52,7 +52,7 @@ static double limit_of_rms(const struct row *row, const struct model_findings *f
     if (!(n > 0)) return limit;
     double chance = rms_by_chance(n), most = usual * fmax(chance / rms_by_chance(MANY), 1);
     if (are_plain(findings)) most = fmax(ties, chance);
-    else if (findings->common > 0) most = fmin(most, fmax(ties, hypot(findings->common, chance)));
+    else if (findings->common > 0) most = fmin(most, fmax(usual, hypot(findings->common, chance)));
     return limit / usual * most;
 }
 

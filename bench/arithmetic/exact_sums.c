@@ -1,3 +1,4 @@
+/* One pass over the significands: where their lowest and highest bits are says whether any sum of them is a float. */
 #include "bench/arithmetic/exact_sums.h"
 
 #include <math.h>

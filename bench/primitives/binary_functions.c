@@ -142,8 +142,8 @@ static double error_quotient(double a, double ea, double b, double eb, double y)
                         : INFINITY;
 }
 
-/* Relative sensitivities |b| ea/(a - ea) and |ln a| eb, the latter widened by ea. First order is
- * enough below 2^-10 with the factor 2; beyond that nothing is claimed. */
+/* |b' ln a' - b ln a| <= |b| t + (|ln a| + t) eb =: r with t = ea/(a - ea) >= |ln a' - ln a|, so the power moves by a
+ * factor between e^-r and e^r, and e^r - 1 <= r + r^2 for r <= 1. */
 static double error_pow(double a, double ea, double b, double eb, double y)
 {
     double own = 2 * UNIT_ROUNDOFF * fabs(y) + TINY;
@@ -156,7 +156,9 @@ static double error_pow(double a, double ea, double b, double eb, double y)
     }
     if (a <= ea) return INFINITY;
     double relative = fabs(b) * ea / (a - ea) + (fabs(log(a)) + ea / (a - ea)) * eb;
-    return relative < 0x1p-10 ? 2 * relative * fabs(y) + own : INFINITY;
+    double moved = relative <= 1 ? relative + relative * relative : expm1(relative);
+    return moved * (1 + 0x1p-20) * fabs(y) +
+           own; /* y is within 2^-20 of the power, rounded to float or not */
 }
 
 static double error_atan2(double a, double ea, double b, double eb, double y)

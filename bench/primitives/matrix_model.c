@@ -44,17 +44,17 @@ static double upper_at(const struct lu_factors *m, size_t n, size_t k, size_t j)
     return m->pivot ? m->factors[k * n + j] : m->factors[j * n + k];
 }
 
-/* E_ij at worst: n roundings of partial sums below (|L||U|)_ij that grow to it, twice more for the two solves. */
+/* E_ij of one elimination at worst: n roundings of partial sums below (|L||U|)_ij that grow to it. */
 static double worst_backward_error(const struct lu_factors *m, size_t n, size_t i, size_t j)
 {
     double size = 0;
     for (size_t k = 0; k <= i && k <= j; k++)
         size += fabs(lower_at(m, n, i, k)) * fabs(upper_at(m, n, k, j));
-    return 3 * (double)(n + 1) * size;
+    return (double)(n + 1) * size;
 }
 
 /* Its square in the mean: products and partial sums are rounded, which is a third of the square of each. The sums are what
- * elimination leaves of a_ij, or, by columns, what is taken from it; those that are larger count. Twice more for the solves. */
+ * elimination leaves of a_ij, or, by columns, what is taken from it; those that are larger count. */
 static double typical_backward_error(const struct lu_factors *m, size_t n, size_t i, size_t j)
 {
     double products = 0, taken = 0, left = 0, sum = 0;
@@ -70,7 +70,7 @@ static double typical_backward_error(const struct lu_factors *m, size_t n, size_
         sum += lower_at(m, n, i, k) * upper_at(m, n, k, j);
         left += sum * sum;
     }
-    return products + fmax(taken, left);
+    return (products + fmax(taken, left)) / 3;
 }
 
 /* E of one elimination as `measure` has it. */
@@ -86,9 +86,10 @@ static void error_of_elimination(double *out, const struct tape *tape, const str
     for (size_t k = n; m->pivot && k-- > 0;) exchange_rows(out, n, k, m->pivot[k]);
 }
 
-/* E as `measure` has it, with the errors of A itself. `scratch` has room for a matrix. */
+/* E as `measure` has it, with the errors of A itself, of an elimination and `solves` with its factors, each of which makes as much.
+ * `scratch` has room for a matrix. */
 static void backward_error(double *out, const struct tape *tape, const struct factored *m,
-                           double *scratch)
+                           int solves, double *scratch)
 {
     size_t n = m->n;
     error_of_elimination(out, tape, &m->own, n);
@@ -96,7 +97,8 @@ static void backward_error(double *out, const struct tape *tape, const struct fa
         error_of_elimination(scratch, tape, &m->turned, n);
         for (size_t i = 0; i < n * n; i++) out[i] = fmax(out[i], scratch[i % n * n + i / n]);
     }
-    for (size_t i = 0; i < n * n; i++) out[i] += measure(tape, node_error(m->a, m->first + i));
+    for (size_t i = 0; i < n * n; i++)
+        out[i] = (1 + solves) * out[i] + measure(tape, node_error(m->a, m->first + i));
 }
 
 /* Room for `count` matrices; NULL after a failure. */
@@ -128,7 +130,7 @@ void matrix_model_inverse(struct tape *tape, double *error, const struct factore
     double *e = room_for(tape, m, 3);
     if (!e) return;
     double *x = e + size, *product = e + 2 * size;
-    backward_error(e, tape, m, product);
+    backward_error(e, tape, m, 2, product);
     for (size_t i = 0; i < size; i++) x[i] = measure(tape, m->inverse[i]);
     multiply(product, x, e, m->n);
     multiply(error, product, x, m->n);
@@ -159,7 +161,7 @@ double matrix_model_determinant(struct tape *tape, const struct factored *m, dou
     double *e = room_for(tape, m, 3), sum = 0;
     if (!e) return 0;
     double *x = e + n * n, *product = e + 2 * n * n;
-    backward_error(e, tape, m, product);
+    backward_error(e, tape, m, 0, product);
     for (size_t i = 0; i < n * n; i++) x[i] = measure(tape, m->inverse[i]);
     multiply(product, x, e, n);
     if (may_be_singular(tape, product, n)) return hadamard_error(tape, m, e);
@@ -175,7 +177,7 @@ void matrix_model_cholesky(struct tape *tape, double *error, const struct factor
     double *e = room_for(tape, m, 4);
     if (!e) return;
     double *x = e + size, *turned = e + 2 * size, *product = e + 3 * size;
-    backward_error(e, tape, m, product);
+    backward_error(e, tape, m, 0, product);
     for (size_t i = 0; i < size; i++) {
         x[i] = measure(tape, m->inverse[i]);
         turned[i] = measure(tape, m->inverse[i % n * n + i / n]);

@@ -57,6 +57,12 @@ void *tape_allocate(struct tape *tape, size_t count, size_t size)
     return memory;
 }
 
+void *tape_allocate_zeroed(struct tape *tape, size_t count, size_t size)
+{
+    void *memory = tape_allocate(tape, count, size);
+    return memory ? memset(memory, 0, count * size) : NULL;
+}
+
 void tape_parallel(struct tape *tape, const struct parallel *work)
 {
     if (tape_failed(tape)) return;

@@ -140,6 +140,7 @@ struct node *tape_failure(struct tape *tape);
 
 /* Memory from the tape's arena; on exhaustion NULL and a sticky failure. */
 void *tape_allocate(struct tape *tape, size_t count, size_t size);
+void *tape_allocate_zeroed(struct tape *tape, size_t count, size_t size);
 
 /* Do work in parts, with the tape's helpers; scratch is the arena's. A failure is sticky. */
 void tape_parallel(struct tape *tape, const struct parallel *work);

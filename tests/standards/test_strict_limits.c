@@ -195,13 +195,13 @@ START_TEST(roundings_alone)
 }
 END_TEST
 
-/* With one function, which may have one expected error in common: its square and that of chance, or ties. */
+/* With one function, which may have one expected error in common: its square and that of chance, or the usual limit. */
 START_TEST(roundings_and_a_function)
 {
     const size_t count[] = { 6, 16, 40, 100, 1000 };
     for (size_t k = 0; k < 5; k++) {
         double n = (double)count[k], chance = rms_by_chance(n);
-        double most = fmin(fmax(2, limit_of_rms(n)), fmax(1.75, sqrt(1 + chance * chance)));
+        double most = fmin(fmax(2, limit_of_rms(n)), fmax(2, sqrt(1 + chance * chance)));
         ck_assert_int_eq(judge_these(count[k], true, most - 0.01, 0, 1), VERDICT_PASS);
         ck_assert_int_eq(judge_these(count[k], true, most + 0.01, 0, 1), VERDICT_ERROR);
     }

@@ -797,6 +797,8 @@ int main(int argc, char **argv)
     struct arena arena = { 0 };
     bool kept = false;
 
+    arena_reserve(&arena,
+                  (size_t)4 << 30); /* only there is memory of one kernel used for the next */
     if (argc < 2 || profile_load(&profiles[0], "strict", NULL, FILES_CHECKED).code ||
         profile_load(&profiles[1], "doc", NULL, FILES_CHECKED).code)
         return 2;

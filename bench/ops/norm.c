@@ -144,6 +144,7 @@ static void layer_norm(struct call *call)
     struct node *x = call_tensor(call, "input"), *mean, *rstd;
     uint32_t dims = normalized_dims(call, x);
     struct node *y = compose_normalize(tape, x, dims, call_real(call, "eps"), &mean, &rstd);
+    y = compose_folded_gradient(tape, y, dims, mean, rstd);
     y = scale_and_shift(tape, y, call_optional_tensor(call, "weight"),
                         call_optional_tensor(call, "bias"));
     call_return_typed(call, y, x->dtype);
@@ -183,6 +184,7 @@ struct node *normalize_groups(struct call *call, struct node *x, int64_t groups,
     for (int d = 2; d < x->rank; d++) rest *= x->shape[d];
     shape[2] = rest;
     struct node *y = compose_normalize(tape, node_reshape(tape, x, 3, shape), 4, eps, mean, rstd);
+    y = compose_folded_gradient(tape, y, 4, *mean, *rstd);
     y = node_reshape(tape, y, x->rank, x->shape);
     struct node *weight = call_optional_tensor(call, "weight"),
                 *bias = call_optional_tensor(call, "bias");

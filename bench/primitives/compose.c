@@ -201,3 +201,37 @@ struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims,
     if (shift) y = node_add(tape, y, node_multiply(tape, shift, r));
     return compose_folded(tape, y, x, m, r);
 }
+
+/* PyTorch's kernels for the processor (LayerNormBackwardKernelImplInternal in aten/src/ATen/native/cpu/layer_norm_kernel.cpp,
+ * GroupNormInputBackward in group_norm_kernel.cpp) form, of lines of n with cotangents c of y,
+ *     ds = sum c x,  db = sum c,  b = (db m - ds) r^3 / n,  c' = -b m - db r / n,  dx = r c + b x + c'.
+ * Ours sums c d, d = x - m, where theirs is ds - db m, whose terms are m / d times as large: what the two sums round is left when
+ * they cancel. That is the error of sum c m and of m sum c, each by itself, for c without errors: those go into both alike. But c is
+ * a product by the weight, rounded once for db, and for ds after dy x has been: two roundings more of each term of one. The
+ * cotangent of r is sum c d and has the error. (That of m reaches it as well, by sum c: lines whose c add up to little show this one.) */
+static void folded_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                            const void *parameters)
+{
+    struct node *r = node->inputs[2];
+    const uint32_t *dims = parameters;
+    tape_accumulate(tape, node->inputs[1], cotangent);
+    if (!r->tracked || tape_failed(tape)) return;
+    struct node *c = node_detach(tape, cotangent), *m = node->inputs[3];
+    struct node *terms = node_multiply(tape, c, m);
+    terms = node_model_own_error(tape, terms, terms, 2);
+    struct node *shift = node_multiply(tape, node_sum(tape, c, *dims, true), m);
+    struct node *left = node_subtract(tape, node_sum(tape, terms, *dims, true), shift);
+    tape_accumulate(tape, r, error_alone(tape, left));
+}
+
+struct node *compose_folded_gradient(struct tape *tape, struct node *y, uint32_t dims,
+                                     struct node *m, struct node *r)
+{
+    /* Roundings to 16 bits are 2^13 times as large. */
+    if (!tape_is_model(tape) || tape->stage > 0 || tape_failed(tape)) return y;
+    uint32_t *kept = tape_allocate(tape, 1, sizeof *kept);
+    if (!kept) return y;
+    *kept = dims;
+    m = node_detach(tape, m); /* its error comes by the shift */
+    return node_stated_gradient(tape, y, 3, (struct node *[]){ y, r, m }, folded_backward, kept);
+}

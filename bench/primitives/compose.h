@@ -20,4 +20,9 @@ struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims,
 struct node *compose_folded(struct tape *tape, struct node *y, struct node *x, struct node *m,
                             struct node *a);
 
+/* In a model: y, made by compose_normalize with m and r over `dims`, for kernels whose gradient sums c x and c where ours sums
+ * c (x - m). */
+struct node *compose_folded_gradient(struct tape *tape, struct node *y, uint32_t dims,
+                                     struct node *m, struct node *r);
+
 #endif

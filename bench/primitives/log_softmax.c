@@ -149,7 +149,7 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
  * parameters: the target node. */
 struct residual_line {
     double m, total, others;        /* the largest element, 1 + S', S' */
-    double of_sum, input, tiny;     /* relative bounds of softmax, and an absolute one */
+    double of_sum, input, tiny;     /* relative bounds of softmax, and an absolute one: underflow */
     struct exponential_model model; /* and those of a kernel's exponential; 0 in references */
     double log;                     /* log(1 + S'), in models */
     double factor, factor_error, unit, least; /* c; the roundoff, what underflow loses */
@@ -166,7 +166,7 @@ static struct residual_line residual_line_of(const struct tape *tape, const stru
         .others = sums->value[line],
         .of_sum = 2 * exponentials_error(l) + 8 * UNIT_ROUNDOFF,
         .input = input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY,
-        .tiny = (double)l->lines.extent * 0x1p-1072,
+        .tiny = (double)l->lines.extent * 0x1p-1072 + (l->total ? 4 * tape->tiny : 0),
         .factor = c->value[line],
         .factor_error = node_error(c, line),
         .unit = tape->unit,
@@ -181,7 +181,8 @@ static struct residual_line residual_line_of(const struct tape *tape, const stru
     return r;
 }
 
-/* Relative error of exp(d) / total; of a kernel's, or of exp(d - log(total)), the exponential of log_softmax as it was
+/* Relative error of exp(d) / total (`tiny` besides: of a subnormal exponential a function that is good to 4 units may be off by 4 of
+ * the smallest subnormals, before c multiplies them); of a kernel's, or of exp(d - log(total)), the exponential of log_softmax as it was
  * stored. */
 static inline double relative_of(const struct residual_line *r,
                                  const struct exponential_model *model, double d)

@@ -288,6 +288,9 @@ static const struct {
     { "Functional.cross_entropy(f32(1,2)[40 36.4], i64(1)[0])", -1, 1, 2e-6, 0 },
     /* Its gradient through softmax that was stored as a logarithm, 5, and one that adds up logarithms. */
     { "Functional.cross_entropy(f32(1,3)[0 5 -1], i64(1)[2])", 0, 1, 4.5e-10, 1 },
+    /* exp(-101.5) is rounded to 6 subnormals before it is multiplied by 9. */
+    { "Functional.cross_entropy(f32(1,2)[0 -101.5], i64(1)[0], f32(2)[9 9], reduction=\"sum\")", 0,
+      0x2, 2.8e-45, 1e-6 },
     { "Torch.logcumsumexp(f32(4)[0 -30 1 40], 0)", 0, 1, 5e-6, 1 },
     /* Cotangents of the variance and of the values in one sum, whose terms repeat. */
     { "Functional.layer_norm(f32(1,8)[0 1 0 1 1 0 1 0], [8])", 0, 1, 1.5e-5, 1 },
@@ -541,6 +544,70 @@ START_TEST(what_rounding_leaves_open_is_open)
 }
 END_TEST
 
+/* The gradient of layer_norm of a line of numbers as PyTorch's kernel for the processor folds it, term after term. */
+enum { FOLDED_LINES = 400, FOLDED = 17 };
+
+static void folded_gradient(float *dx, const float *x, const float *dy, const float *weight)
+{
+    double sum = 0, squares = 0;
+    float ds = 0, db = 0;
+    for (int i = 0; i < FOLDED; i++) sum += x[i];
+    for (int i = 0; i < FOLDED; i++) squares += (x[i] - sum / FOLDED) * (x[i] - sum / FOLDED);
+    float mean = (float)(sum / FOLDED), a = (float)(1 / sqrt(squares / FOLDED + 1e-5));
+    for (int i = 0; i < FOLDED; i++) {
+        float product = dy[i] * x[i], term = product * weight[i], plain = dy[i] * weight[i];
+        ds += term;
+        db += plain;
+    }
+    float b = (db * mean - ds) * a * a * a / FOLDED, c = -b * mean - db * a / FOLDED;
+    for (int i = 0; i < FOLDED; i++) {
+        float first = a * dy[i] * weight[i], second = b * x[i];
+        dx[i] = first + second + c;
+    }
+}
+
+/* Lines far from 0, of which some have cotangents c of sum 0: what sums of c x and of c round is left then. */
+START_TEST(sums_of_folded_gradients)
+{
+    struct arena arena = { 0 };
+    struct numbers numbers = { 1 };
+    struct sample sample = { 0 };
+    struct bench *bench;
+    struct bench_output *gradients;
+    size_t count;
+    ck_assert_ptr_null(sample_parse(&sample,
+                                    "Functional.layer_norm(f32(400,17)[-101..-100.5], [17], "
+                                    "f32(17)[-0.8..0.8], f32(17)[0.5..0.5])",
+                                    &arena));
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    ck_assert_int_eq(bench_model(bench).code, 0);
+    sample_cotangents(&sample.c.cotangents, bench, &arena, &numbers);
+    const struct value *arguments = sample.c.args.list.items;
+    const float *x = arguments[0].tensor.tensor->data, *weight = arguments[2].tensor.tensor->data;
+    const float *dy = sample.c.cotangents.list.items[0].tensor.tensor->data;
+    sample.c.has_backward = true;
+    ck_assert_int_eq(bench_backward(&gradients, &count, bench, &sample.c.cotangents).code, 0);
+    const struct reference *r = &gradients[0].reference;
+    double worst = 0, squares = 0;
+    for (size_t line = 0; line < FOLDED_LINES; line++) {
+        float dx[FOLDED];
+        folded_gradient(dx, x + line * FOLDED, dy + line * FOLDED, weight);
+        for (size_t i = 0; i < FOLDED; i++) {
+            size_t at = line * FOLDED + i;
+            double error = fabs(dx[i] - r->hi[at]), z = error / r->kernel_rms[at];
+            ck_assert_double_le(error, r->kernel_bound[at]);
+            worst = fmax(worst, z);
+            squares += z * z;
+        }
+    }
+    printf("folded gradients: rms %.2f and at most %.2f times what is expected\n",
+           sqrt(squares / (FOLDED * FOLDED_LINES)), worst);
+    ck_assert_double_le(worst, 4.25);
+    ck_assert_double_ge(worst, 0.5);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(int count, char **arguments)
 {
     filter = count > 1 ? arguments[1] : NULL;
@@ -551,6 +618,7 @@ int main(int count, char **arguments)
     tcase_add_loop_test(tests, what_rounding_leaves_open_is_open, 0,
                         sizeof unknowns / sizeof *unknowns);
     tcase_add_test(tests, overflows_are_expected);
+    tcase_add_test(tests, sums_of_folded_gradients);
     tcase_add_loop_test(tests, how_far_a_kernel_may_be_off, 0, sizeof reaches / sizeof *reaches);
     tcase_add_loop_test(tests, choices_that_a_result_does_not_show, 0,
                         sizeof hidden / sizeof *hidden);

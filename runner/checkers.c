@@ -132,8 +132,8 @@ static size_t count_ahead(const struct checkers *all, size_t calls, uint64_t gra
 static struct status open_ahead(struct checkers *all, size_t limit)
 {
     if (!all->n_ahead) return status_ok();
-    all->turns = memory_allocate_zeroed(all->count, sizeof *all->turns);
-    if (!all->turns) return status_no_memory(all->count * sizeof *all->turns);
+    all->turns = memory_allocate_zeroed(all->count, sizeof(pthread_mutex_t));
+    if (!all->turns) return status_no_memory(all->count * sizeof(pthread_mutex_t));
     for (size_t i = 0; i < all->count; i++) pthread_mutex_init(&all->turns[i], NULL);
     for (size_t i = 0; i < all->count + all->n_ahead; i++) {
         struct checker *checker = &all->items[i];

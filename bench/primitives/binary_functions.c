@@ -157,8 +157,8 @@ static double error_pow(double a, double ea, double b, double eb, double y)
     if (a <= ea) return INFINITY;
     double relative = fabs(b) * ea / (a - ea) + (fabs(log(a)) + ea / (a - ea)) * eb;
     double moved = relative <= 1 ? relative + relative * relative : expm1(relative);
-    return moved * (1 + 0x1p-20) * fabs(y) +
-           own; /* y is within 2^-20 of the power, rounded to float or not */
+    /* y is the power within 2^-20 of it, rounded to float or not, and what underflows. */
+    return moved * (1 + 0x1p-20) * (fabs(y) + TINY) + own;
 }
 
 static double error_atan2(double a, double ea, double b, double eb, double y)

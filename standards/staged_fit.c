@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/arena.h"
+#include "core/log_gamma.h"
 #include "standards/metrics/metrics.h"
 
 /* Kernels that are tried at most; fewer for large tensors: MOST_WORK elements of steps, but the plain ones in any case. */
@@ -186,7 +187,7 @@ static struct status search_open(struct search *s, struct arena *arena, const st
 
 static double log_choices(size_t n, size_t k)
 {
-    return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
+    return log_gamma((double)n + 1) - log_gamma((double)k + 1) - log_gamma((double)(n - k) + 1);
 }
 
 /* P(at least `reproduced` of `differing` elements among `n` are among the kernel's own, in its direction), times the kernels. */

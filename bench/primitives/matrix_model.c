@@ -177,7 +177,7 @@ void matrix_model_cholesky(struct tape *tape, double *error, const struct factor
     double *e = room_for(tape, m, 4);
     if (!e) return;
     double *x = e + size, *turned = e + 2 * size, *product = e + 3 * size;
-    backward_error(e, tape, m, 0, product);
+    backward_error(e, tape, m, 2, product); /* square roots and quotients of fast hardware */
     for (size_t i = 0; i < size; i++) {
         x[i] = measure(tape, m->inverse[i]);
         turned[i] = measure(tape, m->inverse[i % n * n + i / n]);

@@ -243,6 +243,26 @@ START_TEST(values_and_bounds)
 }
 END_TEST
 
+/* A base that is off by much, as the rsqrt of a long sum is in a model, moves its power by so much and no further. */
+START_TEST(powers_of_inexact_numbers)
+{
+    static const struct {
+        double a, relative, b;
+    } rows[] = { { 2, 0x1p-9, 3 }, { 2, 0x1p-4, 3 }, { 0.5, 0x1p-2, -2 }, { -3, 0x1p-8, 5 } };
+    size_t count, pow_row = 0;
+    const struct binary_function *functions = binary_functions(&count);
+    while (strcmp(functions[pow_row].name, "pow") != 0) pow_row++;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double off = rows[i].relative, y = pow(rows[i].a, rows[i].b);
+        double moved = fabs(pow(1 - copysign(off, rows[i].b), rows[i].b) - 1) * fabs(y);
+        double further = fabs(pow(1 + copysign(off, rows[i].b), rows[i].b) - 1) * fabs(y);
+        double bound = functions[pow_row].error(rows[i].a, off * fabs(rows[i].a), rows[i].b, 0, y);
+        ck_assert_double_ge(bound, fmax(moved, further));
+        ck_assert_double_le(bound, fabs(rows[i].b) * off / (1 - off) * 2 * fabs(y) * (1 + 0x1p-20));
+    }
+}
+END_TEST
+
 /* ---- partial derivatives ----------------------------------------------------------------------- */
 
 static void difference(arb_t out, const struct oracle2 *oracle, double a, double b, int which)
@@ -351,6 +371,7 @@ int main(int count, char **arguments)
     TCase *tests = tcase_create("binary");
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, values_and_bounds);
+    tcase_add_test(tests, powers_of_inexact_numbers);
     tcase_add_test(tests, partial_derivatives);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

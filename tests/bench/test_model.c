@@ -475,6 +475,9 @@ static const struct {
       -1, 1, 2 },
     /* x E x, with E of the roundings that elimination makes. */
     { "Torch.linalg.inv(f32(2,2)[2 1 1 2])", -1, 0.8, 1.8 },
+    /* Of one elimination, without solves; with square roots and quotients that round more than once. */
+    { "Torch.linalg.det(f32(2,2)[2 1 1 2])", -1, 5.5, 7 },
+    { "Torch.linalg.cholesky(f32(2,2)[2 1 1 2])", -1, 0.5, 0.65 },
     /* Exponentials whose errors are independent, and, in the gradient, what all terms share of their sum's. */
     { "Functional.softmax(f32(1,64)[-3..3], 1)", -1, 0.0035, 0.0038 },
     { "Functional.softmax(f32(1,8)[3 1 -2 0.5 2.5 -1 0.1 2], 1)", 0, 0.55, 0.58 },

@@ -61,7 +61,7 @@ enum limit {
     LIMIT_MODEL_LARGEST, /* largest of the same */
     LIMIT_MODEL_EQUAL,   /* units by which elements that are made of the same numbers may differ */
     LIMIT_MODEL_BITS,    /* by which all results may be shorter than their format */
-    LIMIT_MODEL_OUTLIER, /* that, from which on it is compared with the second largest */
+    LIMIT_MODEL_OUTLIER, /* that, from which on it is compared with others */
     LIMIT_MODEL_FLIPS,   /* on elements that are not the rounded reference, over expected ones */
     LIMIT_MODEL_NATS,    /* by which scales of at most 1.5 fit worse than the best */
     LIMIT_MODEL_SIGNATURE, /* correlation of the errors with what a short format makes */

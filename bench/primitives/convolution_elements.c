@@ -16,11 +16,11 @@ static bool goes_by_transforms(const struct convolution *c)
     return c->taps > 1;
 }
 
-bool convolution_looks_at_all(const struct convolution *c)
+bool convolution_looks_at_all(const struct tape *tape, const struct convolution *c)
 {
     double terms = (double)c->images * (double)c->groups * (double)c->filters *
                    (double)depth_of(c) * (double)c->points;
-    return !goes_by_transforms(c) && terms <= MOST_TERMS;
+    return tape_is_typical(tape) && !goes_by_transforms(c) && terms <= MOST_TERMS;
 }
 
 struct elements {

@@ -15,8 +15,8 @@
 #include "bench/primitives/convolution_sizes.h"
 #include "bench/tape/tape.h"
 
-/* Does a kernel add an element's own terms, and are all terms together few enough to look at? */
-bool convolution_looks_at_all(const struct convolution *c);
+/* In the model of typical errors: does a kernel add an element's own terms, and are all terms together few enough to look at? */
+bool convolution_looks_at_all(const struct tape *tape, const struct convolution *c);
 
 /* Set the errors of all elements of `node`, of exact operands whose values are there: two of X, W and Y, the third is NULL.
  *

@@ -300,17 +300,12 @@ static struct status bounds_part(void *context, size_t number, void *scratch)
     return status_ok();
 }
 
-static bool looks_at_all(const struct tape *tape, const struct convolution *c)
-{
-    return tape_is_typical(tape) && convolution_looks_at_all(c);
-}
-
 static void make_bounds(struct tape *tape, struct known *k)
 {
     const struct convolution *c = k->c;
     struct arena_mark before = arena_mark(tape->arena);
     k->map = convolution_pixel_map(tape, c);
-    if (k->map && looks_at_all(tape, c)) {
+    if (k->map && convolution_looks_at_all(tape, c)) {
         convolution_element_errors(tape, k->out, c, k->x, k->w, k->y, k->map);
         arena_rewind(tape->arena, before);
         return;
@@ -356,7 +351,7 @@ bool convolution_take_known(struct tape *tape, struct node *node, struct convolu
     k.w = c->role == CONVOLVE_WEIGHT_ADJOINT ? NULL : b;
     k.y = c->role == CONVOLVE_INPUT_ADJOINT ? a : c->role == CONVOLVE_WEIGHT_ADJOINT ? b : NULL;
     if (tape_is_typical(tape)) { /* which looks at terms, of X as they are stored */
-        if (!k.x || !convolution_reads_floats(a) || looks_at_all(tape, c))
+        if (!k.x || !convolution_reads_floats(a) || convolution_looks_at_all(tape, c))
             (void)node_values(tape, a);
         (void)node_values(tape, b);
     }

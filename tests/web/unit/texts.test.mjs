@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { count_text, number_of_text, number_text, seconds_text, share_text } from "../../../web/common/numbers.js";
 import { graph_words } from "../../../web/graph/words.js";
@@ -53,6 +54,10 @@ test("every word is there in both languages, with the same places", () => {
         assert.equal(places(entry[0]), places(entry[1]), key);
     }
     for (const id of metric_ids) assert.ok(`metric.${id}` in report_words, id);
+    const profile = JSON.parse(readFileSync(new URL("../../../config/profile_strict.json", import.meta.url)));
+    const judged = Object.keys(profile.limits).filter((id) => /^model_(?!fallback)/.test(id));
+    assert.ok(judged.length > 10);
+    for (const id of [...judged, "budget"]) assert.ok(`metric.${id}` in report_words, id);
 });
 
 test("words of the data that look like members of objects are only words", () => {

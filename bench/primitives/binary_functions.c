@@ -513,3 +513,14 @@ const struct binary_function *binary_find(const char *name)
         if (!strcmp(functions[i].name, name)) return &functions[i];
     return NULL;
 }
+
+char binary_operation(const struct binary_function *f)
+{
+    static const struct {
+        const char *name;
+        char operation;
+    } basic[] = { { "add", '+' }, { "subtract", '-' }, { "multiply", '*' }, { "divide", '/' } };
+    for (size_t i = 0; i < sizeof basic / sizeof *basic; i++)
+        if (!strcmp(f->name, basic[i].name)) return basic[i].operation;
+    return 0;
+}

@@ -23,6 +23,9 @@ struct binary_function {
 /* Lookup by name; NULL when there is none. The names stand in binary_functions.c. */
 const struct binary_function *binary_find(const char *name);
 
+/* The basic operations + - * /, whose bound is one rounding when the operands are exact; 0: any other function. */
+char binary_operation(const struct binary_function *f);
+
 /* Rows of all functions, for tests. */
 const struct binary_function *binary_functions(size_t *count);
 

@@ -8,7 +8,6 @@
 #include "bench/ops/activation.h"
 #include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
-#include "bench/ops/properties.h"
 #include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"

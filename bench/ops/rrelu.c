@@ -5,7 +5,6 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/activation.h"
-#include "bench/ops/operands.h"
 #include "bench/ops/properties.h"
 #include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"

@@ -11,7 +11,7 @@
 #include "bench/primitives/binary_elements.h"
 #include "bench/primitives/binary_functions.h"
 #include "bench/primitives/casts.h"
-#include "bench/primitives/cotangent.h"
+#include "bench/primitives/chain_rule.h"
 #include "bench/primitives/composed_functions.h"
 #include "bench/primitives/unary_functions.h"
 #include "bench/tape/bounds.h"

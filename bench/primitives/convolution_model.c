@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "bench/arithmetic/sum_spread.h"
-#include "bench/primitives/certified_matmul.h"
 #include "bench/primitives/convolution_columns.h"
 #include "bench/primitives/convolution_elements.h"
+#include "bench/primitives/product_terms.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/known_values.h"
 #include "core/vectorize.h"

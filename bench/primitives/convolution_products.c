@@ -19,11 +19,11 @@
 #include "bench/arithmetic/gemm.h"
 #include "bench/arithmetic/norms.h"
 #include "bench/arithmetic/rounding.h"
-#include "bench/primitives/certified_matmul.h"
 #include "bench/primitives/convolution_columns.h"
 #include "bench/primitives/convolution_elements.h"
 #include "bench/primitives/convolution_model.h"
 #include "bench/primitives/deviating_product.h"
+#include "bench/primitives/product_terms.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/known_values.h"
 

@@ -8,8 +8,8 @@
  * that add in blocks round fewer and smaller partial sums. Terms that are products have been rounded once themselves: u^2 / 3 Q more.
  *
  * Roundings are not independent where terms repeat: every step errs the same way. So the sum is also formed in
- * float, in six orders, and the variance is at least the square of 0.7 times the largest error that these make, or that a
- * partial sum of the forward order has: kernels end their blocks anywhere, and what the rest of the terms takes back is luck.
+ * float, in six orders, and the variance is at least the square of 0.7 times the largest error that these make, or that one of
+ * the partial sums of the forward order has: kernels end their blocks anywhere, and what the rest of the terms takes back is luck.
  */
 #ifndef PROBE_BENCH_ARITHMETIC_SUM_SPREAD_H
 #define PROBE_BENCH_ARITHMETIC_SUM_SPREAD_H

@@ -15,12 +15,14 @@
 
 /* ---- growth -------------------------------------------------------------------------------------- */
 
-enum { TERMS_LOOKED_AT = 1 << 17, LEAST_LOOKED_AT = 16, WIDTH = SUM_SPREAD_LINES };
+/* Sums of one of so many lots of lines are imitated: what repeats, repeats in most lines of an image. */
+enum { TERMS_LOOKED_AT = 1 << 15, LEAST_LOOKED_AT = 16, IMITATED = 4, WIDTH = SUM_SPREAD_LINES };
 
 /* Products that are looked at together, and the matrices that they are of. */
 struct looks {
     struct sum_spread_factors factors;
     size_t matrix[WIDTH], count;
+    size_t lots; /* that have been looked at */
     double *term, *room;
 };
 
@@ -34,7 +36,8 @@ static void look(double *worst, struct looks *looks, const struct sampled_produc
         f->y[w] = f->y[0];
     }
     sum_spread_multiply(looks->term, x, y, f);
-    sum_spread_of_lines(spread, looks->term, products->k, false, true, products->single);
+    bool imitates = products->single && looks->lots++ % IMITATED == 0;
+    sum_spread_of_lines(spread, looks->term, products->k, false, true, imitates);
     for (size_t w = 0; w < looks->count; w++) {
         double norms = x[w] * y[w], *most = worst + looks->matrix[w];
         if (norms > 0 && isfinite(spread[w])) *most = fmax(*most, spread[w] / norms);

@@ -2,21 +2,28 @@
 #include "bench/primitives/typical_products.h"
 
 #include <math.h>
+#include <stdint.h>
 
 #include "bench/arithmetic/rounding.h"
 #include "bench/arithmetic/sum_spread.h"
 #include "core/vectorize.h"
 
-/* How many elements are looked at: a millisecond's worth of terms. */
-enum { MOST_LOOKED_AT = 4096, LEAST_LOOKED_AT = 64, TERMS_LOOKED_AT = 1 << 18 };
+/* As many elements are all looked at, a millisecond's worth of terms; of more a quarter of that many, evenly spread. */
+enum { ALL_LOOKED_AT = 4096, LEAST_LOOKED_AT = 64, TERMS_LOOKED_AT = 1 << 18, SAMPLED = 4 };
 
-static size_t looks(size_t k)
+static size_t at_least(size_t count, size_t least) { return count > least ? count : least; }
+
+/* From one element that is looked at to the next. */
+static size_t stride_of_looks(size_t n, size_t k)
 {
-    size_t count = TERMS_LOOKED_AT / k;
-    return count > MOST_LOOKED_AT    ? MOST_LOOKED_AT
-           : count < LEAST_LOOKED_AT ? LEAST_LOOKED_AT
-                                     : count;
+    size_t most = TERMS_LOOKED_AT / k < ALL_LOOKED_AT ? TERMS_LOOKED_AT / k : ALL_LOOKED_AT;
+    if (n <= at_least(most, LEAST_LOOKED_AT)) return 1;
+    return (n - 1) / at_least(most / SAMPLED, LEAST_LOOKED_AT) + 1;
 }
+
+/* Of a quarter of the lots of lines the sums are imitated, at places that no period of rows or columns meets alone: by
+ * Fibonacci hashing. */
+static bool is_imitated(size_t lot) { return (uint32_t)(lot * UINT32_C(0x9e3779b9)) >> 30 == 0; }
 
 /* The estimate: the sum of squares of the products as if they were spread evenly. */
 static inline double estimated_spread(double k, double value, double norms)
@@ -36,6 +43,7 @@ struct look_lines {
 /* Products that are looked at together: where they are, and their lines. */
 struct look {
     size_t at[SUM_SPREAD_LINES], count;
+    size_t lots; /* that have been looked at */
     struct look_lines a, b;
     struct sum_spread_factors factors;
     double squares_x[SUM_SPREAD_LINES], squares_y[SUM_SPREAD_LINES]; /* of the norms */
@@ -122,8 +130,9 @@ struct looked_at {
 VECTORIZED static void compare_looks(struct looked_at *restrict out,
                                      const struct sum_spread *restrict parts,
                                      const double *restrict value, const struct look *restrict look,
-                                     double k)
+                                     double k, bool imitates)
 {
+    const double least = imitates ? 0 : INFINITY;
     LANES_LOOP for (size_t w = 0; w < SUM_SPREAD_LINES; w++)
     {
         double formula = parts[w].formula, imitated = parts[w].imitated;
@@ -136,7 +145,7 @@ VECTORIZED static void compare_looks(struct looked_at *restrict out,
         out->spread[w] = spread;
         double of_estimate = spread / estimate, of_formula = imitated / formula;
         out->of_estimate[w] = ((spread > 0) & (estimate > 0)) ? of_estimate : 0;
-        out->of_formula[w] = formula > 0 ? of_formula : -1;
+        out->of_formula[w] = formula > least ? of_formula : -1;
     }
 }
 
@@ -146,9 +155,10 @@ static void look_at_terms(struct typical_products *typical, struct look *look,
     struct sum_spread parts[SUM_SPREAD_LINES];
     struct looked_at found;
     double value[SUM_SPREAD_LINES] = { 0 };
-    sum_spread_parts_of_lines(parts, look->term, k, true, single);
+    bool imitates = single && is_imitated(look->lots++);
+    sum_spread_parts_of_lines(parts, look->term, k, true, imitates);
     for (size_t w = 0; w < look->count; w++) value[w] = node->value[look->at[w]];
-    compare_looks(&found, parts, value, look, (double)k);
+    compare_looks(&found, parts, value, look, (double)k, imitates);
     for (size_t w = 0; w < look->count; w++) {
         if (typical->own) typical->own[look->at[w]] = found.spread[w];
         typical->quotient = larger(typical->quotient, found.of_estimate[w]);
@@ -163,7 +173,7 @@ void typical_products_look(struct typical_products *typical, struct tape *tape,
                            const struct node *node, struct node *a, struct node *b,
                            const struct matmul *p)
 {
-    size_t stride = (node->n - 1) / looks(p->k) + 1;
+    size_t stride = stride_of_looks(node->n, p->k);
     bool few = stride > 1;
     typical->own = few ? NULL : tape_allocate(tape, node->n, sizeof *typical->own);
     if (!few || !is_read_by_lines(a)) (void)node_values(tape, a);

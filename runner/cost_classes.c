@@ -61,6 +61,7 @@ static const struct cost_class classes[] = {
     { "npu_indexer",  NULL,                                                                    1000,  1000,      0,  WORK_NONE,              0 },
     { "npu_recurrent",NULL,                                                                     7000,  4000,      0,  WORK_STEPS,           1.5 },
     { "npu_products", NULL,                                                                      10,    25,  12500,  WORK_INNER,           0.3 },
+    { "npu_gates",    NULL,                                                                      60,   100,      0,  WORK_NONE,              0 },
     { "npu_moe",      NULL,                                                                      60,   100,      0,  WORK_NONE,              0 },
     { "npu_streams",  "npu_mhc_pre",                                                         50,   250,      0,  WORK_NONE,              0 },
     { "npu_streams",  NULL,                                                                      15,   100,      0,  WORK_NONE,              0 },

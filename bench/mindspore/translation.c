@@ -26,7 +26,9 @@ unsigned translation_group(const char *type)
 
 const struct translation *translation_row(size_t i)
 {
-    static const struct translation *const tables[] = { mint_calls, ops_calls, method_calls };
+    static const struct translation *const tables[] = { mint_calls, ops_elementwise_calls,
+                                                        ops_array_calls, ops_layer_calls,
+                                                        method_calls };
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct translation *row = tables[t]; row->names; row++)
             if (!i--) return row;

@@ -29,7 +29,8 @@ struct translation {
 };
 
 /* The tables, ended by a row without names. The names "*" are every name. */
-extern const struct translation mint_calls[], ops_calls[], method_calls[];
+extern const struct translation mint_calls[], ops_elementwise_calls[], ops_array_calls[],
+    ops_layer_calls[], method_calls[];
 
 /* The bit of a type of the dump, 0 when it is none of them. */
 unsigned translation_group(const char *type);

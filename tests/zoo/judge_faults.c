@@ -27,276 +27,16 @@
 #include "generators/generate.h"
 #include "pairs.h"
 #include "runner/devices/device.h"
+#include "spoilings.h"
 #include "standards/judge.h"
 
-static uint64_t state = 88172645463325252u;
-static uint64_t next_random(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state * 2685821657736338717u;
-}
-static double uniform(void) { return (double)(next_random() >> 11) * 0x1p-53; }
-
-struct output {
-    double *x; /* device values, changed in place */
-    size_t n;
-    size_t row;       /* extent of the last dimension */
-    enum dtype dtype; /* of components */
-    double unit_roundoff;
-    double usual;     /* rms error of the worst correct kernel */
-    double magnitude; /* of the fault, in such errors */
-};
-
-static double ulp_at(const struct output *o, size_t i) { return dtype_ulp(o->dtype, o->x[i]); }
-
-/* A finite element, not zero; n when there is none. */
-static size_t pick(const struct output *o)
-{
-    for (int attempt = 0; attempt < 200; attempt++) {
-        size_t i = next_random() % o->n;
-        if (isfinite(o->x[i]) && o->x[i] != 0) return i;
-    }
-    return o->n;
-}
-
-/* Each returns false when it does not apply. */
-static bool sign_of_one(struct output *o)
-{
-    size_t i = pick(o);
-    if (i == o->n) return false;
-    o->x[i] = -o->x[i];
-    return true;
-}
-static bool garbage_in_one(struct output *o)
-{
-    o->x[next_random() % o->n] = 3e4 * (0.5 + uniform());
-    return true;
-}
-static bool nan_in_one(struct output *o)
-{
-    size_t i = pick(o);
-    if (i == o->n) return false;
-    o->x[i] = NAN;
-    return true;
-}
-static bool zeros_in_a_tenth(struct output *o)
-{
-    bool any = false;
-    if (o->n < 10) return false;
-    for (size_t i = o->n / 2; i < o->n / 2 + o->n / 10; i++) {
-        any |= o->x[i] != 0;
-        o->x[i] = 0;
-    }
-    return any;
-}
-static bool halves_swapped(struct output *o)
-{
-    bool any = false;
-    size_t half = o->n / 2;
-    for (size_t i = 0; i < half; i++) {
-        double t = o->x[i];
-        any |= t != o->x[i + half];
-        o->x[i] = o->x[i + half];
-        o->x[i + half] = t;
-    }
-    return any;
-}
-static bool one_percent_off_in_one(struct output *o)
-{
-    size_t i = pick(o);
-    if (i == o->n) return false;
-    o->x[i] *= 1.01 + 8 * o->unit_roundoff;
-    return true;
-}
-static bool noise_of_many_ulp(struct output *o)
-{
-    for (size_t i = 0; i < o->n; i++)
-        if (o->dtype == DT_F32) o->x[i] *= 1 + 0x1p-10 * (2 * uniform() - 1);
-        else o->x[i] *= 1 + 16 * o->unit_roundoff * (2 * uniform() - 1);
-    return pick(o) != o->n;
-}
-static bool stuck_bit_in_a_lane(struct output *o)
-{
-    bool any = false;
-    double bit = o->dtype == DT_F32 ? 0x1p13 : 4; /* ulp */
-    for (size_t i = next_random() % 8; i < o->n; i += 8) {
-        double unit = ulp_at(o, i);
-        if (!isfinite(o->x[i]) || o->x[i] == 0) continue;
-        if (fmod(floor(fabs(o->x[i]) / (unit * bit)), 2) == 1) continue;
-        o->x[i] += copysign(bit * unit, o->x[i]);
-        any = true;
-    }
-    return any;
-}
-static bool scaled_by_a_thousandth(struct output *o)
-{
-    for (size_t i = 0; i < o->n; i++) o->x[i] *= o->dtype == DT_F32 ? 1.001 : 1.01;
-    return pick(o) != o->n;
-}
-static bool through_16_bits(struct output *o)
-{
-    bool any = false;
-    if (o->dtype != DT_F32) return false;
-    for (size_t i = 0; i < o->n; i++) {
-        uint16_t half;
-        double before = o->x[i];
-        dtype_from_double(&half, DT_BF16, &o->x[i], 1);
-        dtype_to_double(&o->x[i], &half, DT_BF16, 1);
-        any |= before != o->x[i];
-    }
-    return any;
-}
-static bool toward_zero(struct output *o)
-{
-    /* As if the value before rounding had been cut: down by half a unit on average. */
-    bool any = false;
-    if (o->dtype == DT_F32) return false;
-    for (size_t i = 0; i < o->n; i++)
-        if (uniform() < 0.5 && o->x[i] != 0 && isfinite(o->x[i])) {
-            o->x[i] -= copysign(ulp_at(o, i), o->x[i]);
-            any = true;
-        }
-    return any;
-}
-static bool a_few_ulp_in_one(struct output *o)
-{
-    size_t i = pick(o);
-    if (i == o->n) return false;
-    o->x[i] += (o->dtype == DT_F32 ? 12 : 3) * ulp_at(o, i);
-    return true;
-}
-static bool bias_of_an_ulp(struct output *o)
-{
-    for (size_t i = 0; i < o->n; i++)
-        if (isfinite(o->x[i])) o->x[i] += (o->dtype == DT_F32 ? 8 : 1) * ulp_at(o, i);
-    return true;
-}
-static bool noise_of_a_few_ulp(struct output *o)
-{
-    double size = o->dtype == DT_F32 ? 0x1p-16 : 3 * o->unit_roundoff;
-    for (size_t i = 0; i < o->n; i++) o->x[i] *= 1 + size * (2 * uniform() - 1);
-    return pick(o) != o->n;
-}
-static bool small_flushed(struct output *o)
-{
-    bool any = false;
-    double limit = o->dtype == DT_F16 ? 0x1p-14 : 0x1p-20;
-    for (size_t i = 0; i < o->n; i++)
-        if (o->x[i] != 0 && fabs(o->x[i]) < limit) {
-            o->x[i] = 0;
-            any = true;
-        }
-    return any;
-}
-
-/* A size that matters at element i: of a correct kernel's errors, half a unit at least. */
-static double error_at(const struct output *o, size_t i)
-{
-    return o->magnitude * fmax(o->usual, ulp_at(o, i) / 2);
-}
-
-enum where { EVERYWHERE, ONE_ELEMENT, ONE_ROW, A_LANE, A_TILE, WHERES };
-
-static bool is_hit(const struct output *o, enum where where, size_t i, size_t at)
-{
-    switch (where) {
-    case EVERYWHERE: return true;
-    case ONE_ELEMENT: return i == at;
-    case ONE_ROW: return i / o->row == at / o->row;
-    case A_LANE: return i % 8 == at % 8;
-    default: return i / 16 == at / 16;
-    }
-}
-
-static bool added(struct output *o, enum where where, bool same_sign)
-{
-    size_t at = pick(o);
-    bool any = false;
-    if (at == o->n) return false;
-    for (size_t i = 0; i < o->n; i++) {
-        if (!is_hit(o, where, i, at) || !isfinite(o->x[i])) continue;
-        o->x[i] += error_at(o, i) * (same_sign ? 1 : 2 * uniform() - 1);
-        any = true;
-    }
-    return any;
-}
-static bool noise_everywhere(struct output *o) { return added(o, EVERYWHERE, false); }
-static bool noise_in_a_row(struct output *o) { return added(o, ONE_ROW, false); }
-static bool noise_in_a_lane(struct output *o) { return added(o, A_LANE, false); }
-static bool bias_everywhere(struct output *o) { return added(o, EVERYWHERE, true); }
-static bool bias_in_a_row(struct output *o) { return added(o, ONE_ROW, true); }
-static bool bias_in_a_tile(struct output *o) { return added(o, A_TILE, true); }
-static bool one_element(struct output *o) { return added(o, ONE_ELEMENT, true); }
-static bool scaled(struct output *o)
-{
-    for (size_t i = 0; i < o->n; i++) o->x[i] *= 1 + o->magnitude * o->unit_roundoff;
-    return pick(o) != o->n;
-}
-static bool fewer_bits(struct output *o)
-{
-    /* The significand cut off `magnitude` units above its end. */
-    for (size_t i = 0; i < o->n; i++) {
-        if (!isfinite(o->x[i])) continue;
-        double step = ulp_at(o, i) * exp2(ceil(log2(o->magnitude)));
-        o->x[i] = trunc(o->x[i] / step) * step;
-    }
-    return pick(o) != o->n;
-}
-static bool neighbours_swapped(struct output *o)
-{
-    size_t i = pick(o);
-    if (o->n < 2 || i == o->n) return false;
-    size_t j = (i + 1) % o->n;
-    double t = o->x[i];
-    o->x[i] = o->x[j];
-    o->x[j] = t;
-    return t != o->x[i];
-}
-
-static const struct {
-    const char *name;
-    bool (*put)(struct output *o);
-} faults[] = {
-    { "sign of one element", sign_of_one },
-    { "garbage in one element", garbage_in_one },
-    { "NaN in one element", nan_in_one },
-    { "a tenth zeroed", zeros_in_a_tenth },
-    { "halves swapped", halves_swapped },
-    { "neighbours swapped", neighbours_swapped },
-    { "one element 1 % off", one_percent_off_in_one },
-    { "noise of many ulp", noise_of_many_ulp },
-    { "stuck bit in a lane", stuck_bit_in_a_lane },
-    { "scaled by 0.1 % (16 bit: 1 %)", scaled_by_a_thousandth },
-    { "float32 through bfloat16", through_16_bits },
-    { "last rounding toward zero", toward_zero },
-    { "one element off by 12 (3) ulp", a_few_ulp_in_one },
-    { "bias of 8 (1) ulp", bias_of_an_ulp },
-    { "noise of a few ulp", noise_of_a_few_ulp },
-    { "small values flushed to 0", small_flushed },
-    { "noise everywhere", noise_everywhere },
-    { "noise in a row", noise_in_a_row },
-    { "noise in a lane", noise_in_a_lane },
-    { "bias everywhere", bias_everywhere },
-    { "bias in a row", bias_in_a_row },
-    { "bias in a tile", bias_in_a_tile },
-    { "one element", one_element },
-    { "scaled", scaled },
-    { "fewer bits", fewer_bits },
-};
-enum {
-    FAULTS = sizeof faults / sizeof faults[0],
-    RECORDED_FAULT = FAULTS,
-    PROFILES = 2,
-    CLASSES = 3
-};
+enum { RECORDED_FAULT = SPOILINGS, PROFILES = 2, CLASSES = 3 };
 static const char *const class_names[CLASSES] = { "gross", "clear", "subtle" };
 
 struct score {
     size_t tried, caught[PROFILES], warned[PROFILES];
 };
-static struct score scores[FAULTS + 1][CLASSES];
+static struct score scores[SPOILINGS + 1][CLASSES];
 static size_t honest, accused[PROFILES], composed, composed_accused[PROFILES],
     composed_warned[PROFILES];
 static struct profile *profiles[PROFILES];
@@ -483,7 +223,7 @@ static void judge_fault(struct arena *arena, const struct api_case *c, bool back
         score->caught[p] += verdict == VERDICT_ERROR;
         score->warned[p] += verdict == VERDICT_WARNING;
         if (p == 0)
-            list_row(class_names[class], fault < FAULTS ? faults[fault].name : "recorded", c,
+            list_row(class_names[class], fault < SPOILINGS ? spoilings[fault].name : "recorded", c,
                      backward, bad, &judged);
     }
 }
@@ -666,11 +406,11 @@ static void try_output(struct arena *arena, const struct api_case *c, const stru
                         .unit_roundoff = ldexp(1, -dtype_info(part)->significand_bits) };
     if (want->rank) o.row = (size_t)want->shape[want->rank - 1];
     o.x = arena_allocate_array(arena, want->n, sizeof(double));
-    for (size_t f = 0; f < FAULTS; f++) {
+    for (size_t f = 0; f < SPOILINGS; f++) {
         struct tensor bad;
         memcpy(o.x, clean, want->n * sizeof(double));
         o.magnitude = 2 * exp(uniform() * log(5000));
-        if (!faults[f].put(&o)) continue;
+        if (!spoilings[f].put(&o)) continue;
         if (tensor_create(&bad, arena, native->dtype, native->rank, native->shape).code) exit(2);
         dtype_from_double(bad.data, part, o.x, want->n);
         dtype_to_double(o.x, bad.data, part, want->n);
@@ -746,7 +486,7 @@ static void try_folder(struct arena *arena, const char *folder, bool kept)
     for (size_t i = 0; i < dump_count(dump) && fgets(line, sizeof line, labels); i++) {
         line[strcspn(line, "\n")] = 0;
         if (is_kept(line) != kept) continue;
-        state = 88172645463325252u + i; /* what a call gets does not depend on the others */
+        random_restart(i); /* what a call gets does not depend on the others */
         (void)next_random();
         arena_reset(arena);
         label_of_call = strchr(line, ' ') + 1;
@@ -772,7 +512,7 @@ static void print_scores(void)
            composed_warned[1]);
     for (int class = 0; class < CLASSES; class ++) {
         struct score all = { 0 };
-        for (size_t f = 0; f <= FAULTS; f++) {
+        for (size_t f = 0; f <= SPOILINGS; f++) {
             const struct score *s = &scores[f][class];
             all.tried += s->tried;
             for (int p = 0; p < PROFILES; p++) {
@@ -781,7 +521,7 @@ static void print_scores(void)
             }
             if (s->tried && lists)
                 printf("  %-7s %-32s %6zu  strict %6.2f %%  doc %6.2f %%\n", class_names[class],
-                       f < FAULTS ? faults[f].name : "recorded kernels", s->tried,
+                       f < SPOILINGS ? spoilings[f].name : "recorded kernels", s->tried,
                        percent(s->caught[0], s->tried), percent(s->caught[1], s->tried));
         }
         printf("%-7s %7zu faults: strict caught %6.2f %%, warned %5.2f %%; doc caught %6.2f %%, "

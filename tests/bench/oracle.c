@@ -1,4 +1,4 @@
-/* Formulas from definitions, and MPFR's functions. */
+/* Functions of one variable: formulas from definitions, and MPFR's functions. */
 #include "bench/oracle.h"
 
 #include <acb.h>
@@ -7,12 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#define BALL(NAME)  static void NAME(arb_t y, const arb_t x, slong p)
-#define BALL2(NAME) static void NAME(arb_t y, const arb_t a, const arb_t b, slong p)
-#define MPFR(NAME)  static int NAME(mpfr_t y, const mpfr_t x, mpfr_rnd_t rounding)
-#define MPFR2(NAME) static int NAME(mpfr_t y, const mpfr_t a, const mpfr_t b, mpfr_rnd_t rounding)
+#include "bench/oracle_balls.h"
 
-/* ---- one variable, balls ------------------------------------------------------------------ */
+#define BALL(NAME) static void NAME(arb_t y, const arb_t x, slong p)
+#define MPFR(NAME) static int NAME(mpfr_t y, const mpfr_t x, mpfr_rnd_t rounding)
 
 BALL(o_abs)
 {
@@ -25,7 +23,7 @@ BALL(o_sign)
     arb_sgn(y, x);
 }
 /* toward zero: sign(x) floor|x| */
-BALL(o_trunc)
+void o_trunc(arb_t y, const arb_t x, slong p)
 {
     arb_t s;
     arb_init(s);
@@ -192,23 +190,7 @@ BALL(o_lgamma)
     arb_clear(t);
     arb_clear(s);
 }
-/* I_n(x) = sum (x/2)^(n+2k) / (k! (n+k)!): Arb's 0F1 form */
-static void bessel(arb_t y, const arb_t x, int n, slong p)
-{
-    acb_t z, order, out;
-    acb_init(z);
-    acb_init(order);
-    acb_init(out);
-    acb_set_arb(z, x);
-    acb_set_si(order, n);
-    acb_hypgeom_bessel_i_0f1(out, order, z, 0, p + 40);
-    acb_get_real(y, out);
-    acb_clear(z);
-    acb_clear(order);
-    acb_clear(out);
-}
-BALL(o_i0) { bessel(y, x, 0, p); }
-BALL(o_i1) { bessel(y, x, 1, p); }
+
 BALL(o_sinc)
 {
     arb_t t;
@@ -338,116 +320,6 @@ BALL(o_log_ndtr)
     arb_clear(t);
     arb_clear(s);
 }
-/* exp(-|x|) I_n(x); Arb's scaled asymptotic series far out */
-static void scaled_bessel_i(arb_t y, const arb_t x, int n, slong p)
-{
-    bool negative = arf_sgn(arb_midref(x)) < 0;
-    arb_t t, e;
-    arb_init(t);
-    arb_init(e);
-    if (negative) arb_neg(t, x);
-    else arb_set(t, x);
-    if (arf_cmp_si(arb_midref(t), 1000) > 0) {
-        acb_t z, order;
-        acb_init(z);
-        acb_init(order);
-        acb_set_arb(z, t);
-        acb_set_si(order, n);
-        acb_hypgeom_bessel_i_asymp(z, order, z, 1, p + 40);
-        acb_get_real(y, z);
-        acb_clear(z);
-        acb_clear(order);
-    } else {
-        bessel(y, t, n, p + 20);
-        arb_neg(e, t);
-        arb_exp(e, e, p + 20);
-        arb_mul(y, y, e, p);
-    }
-    if (negative && n % 2) arb_neg(y, y);
-    arb_clear(t);
-    arb_clear(e);
-}
-BALL(o_i0e) { scaled_bessel_i(y, x, 0, p); }
-BALL(o_i1e) { scaled_bessel_i(y, x, 1, p); }
-/* K_n by its asymptotic series far out, else by the limit of the difference of two I's */
-static void bessel_k(arb_t y, const arb_t x, int n, bool scaled, slong p)
-{
-    acb_t z, order;
-    if (!arb_is_positive(x)) {
-        arb_indeterminate(y);
-        return;
-    }
-    acb_init(z);
-    acb_init(order);
-    acb_set_arb(z, x);
-    acb_set_si(order, n);
-    if (arf_cmp_si(arb_midref(x), 100) > 0) acb_hypgeom_bessel_k_asymp(z, order, z, scaled, p + 40);
-    else acb_hypgeom_bessel_k_0f1(z, order, z, scaled, p + 320);
-    acb_get_real(y, z);
-    acb_clear(z);
-    acb_clear(order);
-}
-BALL(o_k0) { bessel_k(y, x, 0, false, p); }
-BALL(o_k1) { bessel_k(y, x, 1, false, p); }
-BALL(o_k0e) { bessel_k(y, x, 0, true, p); }
-BALL(o_k1e) { bessel_k(y, x, 1, true, p); }
-static void bessel_jy(arb_t y, const arb_t x, int n, bool second, slong p)
-{
-    acb_t z, order, j;
-    acb_init(z);
-    acb_init(order);
-    acb_init(j);
-    acb_set_arb(z, x);
-    acb_set_si(order, n);
-    if (second) acb_hypgeom_bessel_jy(j, z, order, z, p + 40);
-    else if (arf_cmpabs_ui(arb_midref(x), 200) < 0) acb_hypgeom_bessel_j_0f1(z, order, z, p + 640);
-    else acb_hypgeom_bessel_j_asymp(z, order, z, p + 40);
-    acb_get_real(y, z);
-    acb_clear(z);
-    acb_clear(order);
-    acb_clear(j);
-}
-BALL(o_j0) { bessel_jy(y, x, 0, false, p); }
-BALL(o_j1) { bessel_jy(y, x, 1, false, p); }
-BALL(o_y0) { bessel_jy(y, x, 0, true, p); }
-BALL(o_y1) { bessel_jy(y, x, 1, true, p); }
-/* How far the terms of Ai's series grow, exp(2/3 |x|^(3/2)), in bits. */
-static slong airy_bits(const arb_t x)
-{
-    return 20 + (slong)pow(fabs(arf_get_d(arb_midref(x), ARF_RND_NEAR)), 1.5);
-}
-static slong airy_terms(const arb_t x, slong p) { return 20 + (p + 4 * airy_bits(x)) / 2; }
-/* Ai by its two series about 0, or the asymptotic ones */
-static void airy(arb_t value, arb_t slope, const arb_t x, slong p)
-{
-    acb_t z, ai, aip;
-    acb_init(z);
-    acb_init(ai);
-    acb_init(aip);
-    acb_set_arb(z, x);
-    if (arf_cmpabs_ui(arb_midref(x), 40) < 0)
-        acb_hypgeom_airy_direct(ai, aip, NULL, NULL, z, airy_terms(x, p), p + 4 * airy_bits(x));
-    else acb_hypgeom_airy_asymp(ai, aip, NULL, NULL, z, p / 4, p + 40);
-    acb_get_real(value, ai);
-    acb_get_real(slope, aip);
-    acb_clear(z);
-    acb_clear(ai);
-    acb_clear(aip);
-}
-BALL(o_airy)
-{
-    arb_t other;
-    arb_init(other);
-    airy(y, other, x, p);
-    arb_clear(other);
-}
-BALL(o_airy_prime)
-{
-    arb_t other;
-    arb_init(other);
-    airy(other, y, x, p);
-    arb_clear(other);
-}
 
 /* ---- one variable, MPFR --------------------------------------------------------------------- */
 
@@ -551,258 +423,4 @@ const struct oracle *oracle_find(const char *name)
     for (size_t i = 0; i < sizeof oracles / sizeof *oracles; i++)
         if (!strcmp(oracles[i].name, name)) return &oracles[i];
     return NULL;
-}
-
-/* ---- two variables --------------------------------------------------------------------------- */
-
-BALL2(o_pow) { arb_pow(y, a, b, p); }
-
-/* fmod by its definition: a - trunc(a / b) b, with precision for any quotient of doubles. */
-BALL2(o_fmod)
-{
-    arb_t q;
-    arb_init(q);
-    arb_div(q, a, b, p + 2300);
-    o_trunc(q, q, ARF_PREC_EXACT);
-    arb_mul(q, q, b, p + 2300);
-    arb_sub(y, a, q, p);
-    arb_clear(q);
-}
-BALL2(o_floor_divide)
-{
-    arb_t q;
-    arb_init(q);
-    arb_div(q, a, b, p + 2300);
-    arb_floor(y, q, p + 2300);
-    arb_clear(q);
-}
-BALL2(o_remainder)
-{
-    arb_t q;
-    arb_init(q);
-    o_floor_divide(q, a, b, p);
-    arb_mul(q, q, b, p + 2300);
-    arb_sub(y, a, q, p);
-    arb_clear(q);
-}
-/* ln(e^a + e^b), shifted only where the exponentials would not fit */
-static void log_of_sum(arb_t y, const arb_t a, const arb_t b, ulong base, slong p)
-{
-    arb_t shift, u, v, ln;
-    slong wide = p + 64;
-    arb_init(shift);
-    arb_init(u);
-    arb_init(v);
-    arb_init(ln);
-    if (base == 2) arb_const_log2(ln, wide);
-    else arb_one(ln);
-    arb_set_arf(shift, arf_cmp(arb_midref(a), arb_midref(b)) > 0 ? arb_midref(a) : arb_midref(b));
-    if (arf_cmpabs_2exp_si(arb_midref(shift), 12) < 0) arb_zero(shift);
-    arb_sub(u, a, shift, wide);
-    arb_sub(v, b, shift, wide);
-    arb_mul(u, u, ln, wide);
-    arb_mul(v, v, ln, wide);
-    arb_exp(u, u, wide);
-    arb_exp(v, v, wide);
-    arb_add(u, u, v, wide);
-    arb_log(u, u, wide);
-    arb_div(u, u, ln, wide);
-    arb_add(y, u, shift, p);
-    arb_clear(shift);
-    arb_clear(u);
-    arb_clear(v);
-    arb_clear(ln);
-}
-BALL2(o_logaddexp) { log_of_sum(y, a, b, 0, p); }
-BALL2(o_logaddexp2) { log_of_sum(y, a, b, 2, p); }
-BALL2(o_xlogy)
-{
-    if (arb_is_zero(a)) {
-        arb_zero(y);
-        return;
-    }
-    arb_log(y, b, p + 20);
-    arb_mul(y, y, a, p);
-}
-BALL2(o_igamma)
-{
-    arb_hypgeom_gamma_upper(y, a, b, 1, p);
-    arb_sub_ui(y, y, 1, p);
-    arb_neg(y, y);
-}
-BALL2(o_igammac)
-{
-    arb_hypgeom_gamma_lower(y, a, b, 1, p);
-    arb_sub_ui(y, y, 1, p);
-    arb_neg(y, y);
-}
-/* (-1)^(n+1) n! zeta(n + 1, x) for n >= 1 */
-BALL2(o_polygamma)
-{
-    acb_t s, x, z;
-    if (arb_is_zero(a)) {
-        arb_digamma(y, b, p);
-        return;
-    }
-    acb_init(s);
-    acb_init(x);
-    acb_init(z);
-    acb_set_arb(s, a);
-    acb_add_ui(s, s, 1, p);
-    acb_set_arb(x, b);
-    acb_hurwitz_zeta(z, s, x, p + 20);
-    acb_get_real(y, z);
-    acb_gamma(z, s, p + 20);
-    arb_mul(y, y, acb_realref(z), p);
-    if (arf_get_si(arb_midref(a), ARF_RND_NEAR) % 2 == 0) arb_neg(y, y);
-    acb_clear(s);
-    acb_clear(x);
-    acb_clear(z);
-}
-/* the sum up to q + m >= 20, then Euler and Maclaurin's formula; far out and of large s Arb's own */
-BALL2(o_zeta)
-{
-    acb_t s, q, z;
-    acb_init(s);
-    acb_init(q);
-    acb_init(z);
-    acb_set_arb(s, a);
-    acb_set_arb(q, b);
-    acb_add_ui(q, q, 20, p + 1100);
-    acb_hurwitz_zeta(z, s, q, p + 40);
-    acb_get_real(y, z);
-    for (ulong k = 0; k < 20; k++) {
-        acb_set_arb(q, b);
-        acb_add_ui(q, q, k, p + 1100);
-        acb_neg(z, s);
-        acb_pow(z, q, z, p + 40);
-        arb_add(y, y, acb_realref(z), p + 40);
-    }
-    acb_clear(s);
-    acb_clear(q);
-    acb_clear(z);
-}
-BALL2(o_copysign)
-{
-    (void)p;
-    arb_abs(y, a);
-    if (arb_is_negative(b)) arb_neg(y, y);
-}
-/* by the half-angle form, away from the cut */
-BALL2(o_atan2) { arb_atan2(y, a, b, p); }
-BALL2(o_hypot)
-{
-    arb_t t;
-    arb_init(t);
-    arb_mul(t, a, a, p + 20);
-    arb_addmul(t, b, b, p + 20);
-    arb_sqrt(y, t, p);
-    arb_clear(t);
-}
-
-MPFR2(m_copysign) { return mpfr_copysign(y, a, b, rounding); }
-
-static const struct oracle2 oracles2[] = {
-    { "add", arb_add, mpfr_add, -10, 10, -10, 10, false, false },
-    { "subtract", arb_sub, mpfr_sub, -10, 10, -10, 10, false, false },
-    { "multiply", arb_mul, mpfr_mul, -10, 10, -10, 10, false, false },
-    { "divide", arb_div, mpfr_div, -10, 10, -10, 10, false, false },
-    { "pow", o_pow, mpfr_pow, 0, 10, -20, 20, false, false },
-    { "atan2", o_atan2, mpfr_atan2, -10, 10, -10, 10, false, false },
-    { "hypot", o_hypot, mpfr_hypot, -10, 10, -10, 10, false, false },
-    { "fmod", o_fmod, mpfr_fmod, -100, 100, -10, 10, false, false },
-    { "remainder", o_remainder, NULL, -100, 100, -10, 10, false, false },
-    { "floor_divide", o_floor_divide, NULL, -100, 100, -10, 10, false, false },
-    { "logaddexp", o_logaddexp, NULL, -50, 50, -50, 50, false, false },
-    { "logaddexp2", o_logaddexp2, NULL, -50, 50, -50, 50, false, false },
-    { "xlogy", o_xlogy, NULL, -10, 10, 0, 10, false, false },
-    { "igamma", o_igamma, NULL, 0, 20, 0, 30, false, true },
-    { "igammac", o_igammac, NULL, 0, 20, 0, 30, false, true },
-    { "polygamma", o_polygamma, NULL, 0, 4, -10, 30, true, true },
-    { "zeta", o_zeta, NULL, 1, 40, 0, 20, false, true },
-    { "copysign", o_copysign, m_copysign, -10, 10, -10, 10, false, false },
-};
-
-const struct oracle2 *oracle2_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof oracles2 / sizeof *oracles2; i++)
-        if (!strcmp(oracles2[i].name, name)) return &oracles2[i];
-    return NULL;
-}
-
-/* ---- MPFR's enclosures ----------------------------------------------------------------------- */
-
-enum { ORACLE_BITS = 200 };
-
-/* The interval from a value rounded downward to its upper neighbour (the value itself when it is
- * exact) as a ball. */
-static void close_interval(arb_t out, mpfr_t low, int inexact)
-{
-    if (!mpfr_number_p(low)) {
-        if (mpfr_nan_p(low)) arb_indeterminate(out);
-        else if (mpfr_sgn(low) > 0) arb_pos_inf(out);
-        else arb_neg_inf(out);
-        return;
-    }
-    mpfr_t high;
-    arf_t a, b;
-    mpfr_init2(high, mpfr_get_prec(low));
-    mpfr_set(high, low, MPFR_RNDN);
-    if (inexact) mpfr_nextabove(high);
-    arf_init(a);
-    arf_init(b);
-    arf_set_mpfr(a, low);
-    arf_set_mpfr(b, high);
-    arb_set_interval_arf(out, a, b, ORACLE_BITS + 40);
-    arf_clear(a);
-    arf_clear(b);
-    mpfr_clear(high);
-}
-
-void oracle_mpfr(arb_t y, const struct oracle *oracle, double x)
-{
-    mpfr_t in, out;
-    mpfr_init2(in, 53);
-    mpfr_init2(out, ORACLE_BITS);
-    mpfr_set_d(in, x, MPFR_RNDN);
-    int inexact = oracle->mpfr(out, in, MPFR_RNDD);
-    close_interval(y, out, inexact);
-    mpfr_clear(in);
-    mpfr_clear(out);
-}
-
-void oracle2_mpfr(arb_t y, const struct oracle2 *oracle, double a, double b)
-{
-    mpfr_t u, v, out;
-    mpfr_init2(u, 53);
-    mpfr_init2(v, 53);
-    mpfr_init2(out, ORACLE_BITS);
-    mpfr_set_d(u, a, MPFR_RNDN);
-    mpfr_set_d(v, b, MPFR_RNDN);
-    int inexact = oracle->mpfr(out, u, v, MPFR_RNDD);
-    close_interval(y, out, inexact);
-    mpfr_clear(u);
-    mpfr_clear(v);
-    mpfr_clear(out);
-}
-
-/* ---- judging ------------------------------------------------------------------------------------ */
-
-bool oracle_distance(struct distance *distance, const arb_t exact, double y)
-{
-    arb_t difference;
-    arf_t limit;
-
-    if (!arb_is_finite(exact) || !isfinite(y)) return false;
-    arb_init(difference);
-    arf_init(limit);
-    arb_set_d(difference, y);
-    arb_sub(difference, exact, difference, 320);
-    arb_get_abs_lbound_arf(limit, difference, 64);
-    distance->least = arf_get_d(limit, ARF_RND_FLOOR);
-    arb_get_abs_ubound_arf(limit, difference, 64);
-    distance->most = arf_get_d(limit, ARF_RND_CEIL);
-    arb_clear(difference);
-    arf_clear(limit);
-    return true;
 }

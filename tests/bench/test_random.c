@@ -1,9 +1,9 @@
 /* The properties of random APIs: true generators pass, wrong ones do not.
  *
- * Every law is drawn here by another method than the product's (sums of trials, races of exponential
- * clocks, ratios of normals, sorted keys). Correct draws must pass for 1,000 seeds each: at the stated 1e-9
- * a false alarm in any of them is not to be expected in 10,000 runs of this program. Each flaw is one that
- * a broken device shows: a parameter that is off, one value everywhere, a value the law cannot give.
+ * Every law is drawn here by another method than the product's (random_generators.h). Correct draws must pass for
+ * 1,000 seeds each: at the stated 1e-9 a false alarm in any of them is not to be expected in 10,000 runs of this
+ * program. Each flaw is one that a broken device shows: a parameter that is off, one value everywhere, a value the
+ * law cannot give.
  */
 #include <check.h>
 #include <math.h>
@@ -11,282 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/random_generators.h"
 #include "bench/samples.h"
 #include "support/suite.h"
 
 enum { SEEDS = 1000, FEW = 300, MANY = 4000, FLAW_SEEDS = 20 };
-
-struct drawing {
-    const struct sample *sample;
-    struct numbers numbers;
-    double off; /* factor on the parameter: 1 in a correct generator */
-    size_t n;   /* elements to draw */
-    double *out;
-};
-
-static double next(struct drawing *d) { return numbers_uniform(&d->numbers); }
-
-static const struct value *argument(const struct drawing *d, size_t k)
-{
-    return &d->sample->c.args.list.items[k];
-}
-
-/* Element i of tensor argument k. */
-static double element(const struct drawing *d, size_t k, size_t i)
-{
-    const struct tensor *t = argument(d, k)->tensor.tensor;
-    double pair[2];
-    dtype_to_double(pair, (const char *)t->data + i * dtype_info(t->dtype)->bytes, t->dtype, 1);
-    return pair[0];
-}
-
-/* ---- correct generators, wrong when `off` is not 1 ------------------------------------------------- */
-
-static void draw_uniform(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) d->out[i] = -1 + 3 * next(d) * d->off;
-}
-static void draw_rand(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) d->out[i] = pow(next(d), d->off);
-}
-static void draw_normal(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) d->out[i] = numbers_normal(&d->numbers) * d->off;
-}
-static void draw_shifted_normal(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) d->out[i] = 1 + 2 * d->off * numbers_normal(&d->numbers);
-}
-static void draw_each_normal(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++)
-        d->out[i] = element(d, 0, i) + element(d, 1, i) * d->off * numbers_normal(&d->numbers);
-}
-static void draw_log_normal(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++)
-        d->out[i] = exp(0.5 + 0.25 * d->off * numbers_normal(&d->numbers));
-}
-static void draw_exponential(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) d->out[i] = -log(1 - next(d)) / 2 * d->off;
-}
-static void draw_cauchy(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++)
-        d->out[i] = 1 + 2 * d->off * numbers_normal(&d->numbers) / numbers_normal(&d->numbers);
-}
-static void draw_laplace(struct drawing *d) /* the difference of two exponential draws */
-{
-    for (size_t i = 0; i < d->n; i++)
-        d->out[i] = 1 + 2 * d->off * (log(1 - next(d)) - log(1 - next(d)));
-}
-static void draw_geometric(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++)
-        for (d->out[i] = 1; next(d) >= 0.4 * d->off;) d->out[i]++;
-}
-static void draw_integers(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) d->out[i] = floor(pow(next(d), d->off) * 9);
-}
-static void draw_bernoulli(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) d->out[i] = next(d) < element(d, 0, i) * d->off;
-}
-static void draw_fair(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) d->out[i] = next(d) < 0.3 * d->off;
-}
-static void draw_poisson(struct drawing *d) /* Knuth: products of uniforms */
-{
-    for (size_t i = 0; i < d->n; i++) {
-        double limit = exp(-element(d, 0, i) * d->off), product = next(d);
-        for (d->out[i] = 0; product > limit; product *= next(d)) d->out[i]++;
-    }
-}
-static void draw_binomial(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) {
-        d->out[i] = 0;
-        for (int k = 0; k < (int)element(d, 0, i); k++)
-            d->out[i] += next(d) < element(d, 1, i) * d->off;
-    }
-}
-static void draw_classes(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) { /* the first of exponential clocks */
-        double best = INFINITY;
-        for (size_t c = 0; c < 7; c++) {
-            double at = -log(1 - next(d)) / pow(element(d, 0, c), d->off);
-            if (at < best) {
-                best = at;
-                d->out[i] = (double)c;
-            }
-        }
-    }
-}
-static void draw_race(
-    struct drawing *d) /* three of four without replacement: the order of arrival */
-{
-    for (size_t row = 0; row < d->n / 3; row++) {
-        double at[4];
-        for (size_t c = 0; c < 4; c++)
-            at[c] = -log(1 - next(d)) / pow(element(d, 0, 4 * row + c), d->off);
-        for (size_t k = 0; k < 3; k++) {
-            size_t first = 0;
-            for (size_t c = 1; c < 4; c++)
-                if (at[c] < at[first]) first = c;
-            d->out[3 * row + k] = (double)first;
-            at[first] = INFINITY;
-        }
-    }
-}
-static void draw_permutation(
-    struct drawing *d) /* an insertion sort of random keys, biased by `off` */
-{
-    double *key = malloc(d->n * sizeof *key);
-    for (size_t i = 0; i < d->n; i++) {
-        double k = next(d) + (d->off - 1) * (double)i / (double)d->n;
-        size_t at = i;
-        for (; at && key[at - 1] > k; at--) {
-            key[at] = key[at - 1];
-            d->out[at] = d->out[at - 1];
-        }
-        key[at] = k;
-        d->out[at] = (double)i;
-    }
-    free(key);
-}
-static void draw_shuffle(struct drawing *d)
-{
-    draw_permutation(d);
-    for (size_t i = 0; i < d->n; i++) d->out[i] = element(d, 0, (size_t)d->out[i]);
-}
-static void draw_sum_of_three(struct drawing *d) /* exponential draws: a gamma distribution */
-{
-    for (size_t i = 0; i < d->n; i++)
-        d->out[i] = -log((1 - next(d)) * (1 - next(d)) * (1 - next(d))) * d->off;
-}
-static void draw_poisson_pairs(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) {
-        double limit = exp(-element(d, 1, i % 2) * d->off), product = next(d);
-        for (d->out[i] = 0; product > limit; product *= next(d)) d->out[i]++;
-    }
-}
-static void draw_categories(struct drawing *d) /* the largest of logits with Gumbel noise */
-{
-    for (size_t i = 0; i < d->n; i++) {
-        double best = -INFINITY;
-        for (size_t c = 0; c < 5; c++) {
-            double at = element(d, 0, c) * d->off - log(-log(1 - next(d)));
-            if (at > best) {
-                best = at;
-                d->out[i] = (double)c;
-            }
-        }
-    }
-}
-static void draw_log_uniform(struct drawing *d) /* whole parts of numbers with uniform logarithms */
-{
-    for (size_t i = 0; i < d->n; i++) d->out[i] = floor(pow(10, pow(next(d), d->off))) - 1;
-}
-static void draw_unique_log_uniform(
-    struct drawing *d) /* of ten times as many, those left out that are there */
-{
-    size_t classes = 10 * d->n;
-    bool *there = calloc(classes, 1);
-    for (size_t i = 0; i < d->n;) {
-        double v = floor(pow((double)classes + 1, pow(next(d), d->off))) - 1;
-        size_t k = (size_t)fmin(v, (double)classes - 1);
-        if (there[k]) continue;
-        there[k] = true;
-        d->out[i++] = (double)k;
-    }
-    free(there);
-}
-static void draw_dropout(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++)
-        d->out[i] = next(d) < 0.4 * d->off ? 0 : element(d, 0, i) / 0.6;
-}
-static void draw_alpha(struct drawing *d, size_t channel)
-{
-    const double limit = -1.7580993408473766, p = 0.4; /* Klambauer et al. 2017 */
-    double a = pow((1 - p) * (1 + p * limit * limit), -0.5), b = -a * p * limit, u = 0;
-    for (size_t i = 0; i < d->n; i++) {
-        if (i % channel == 0) u = next(d);
-        d->out[i] = a * (u < p * d->off ? limit : element(d, 0, i)) + b;
-    }
-}
-static void draw_alpha_dropout(struct drawing *d) { draw_alpha(d, 1); }
-static void draw_feature_alpha_dropout(struct drawing *d) { draw_alpha(d, 2); }
-static void draw_rrelu(struct drawing *d)
-{
-    for (size_t i = 0; i < d->n; i++) {
-        double x = element(d, 0, i);
-        d->out[i] = x > 0 ? x : x * (0.25 + 0.5 * pow(next(d), d->off));
-    }
-}
-static void draw_gumbel(struct drawing *d) /* lines of three: one-hot at the winner of a race */
-{
-    for (size_t line = 0; line < d->n / 3; line++) {
-        double best = INFINITY;
-        size_t winner = 0;
-        for (size_t c = 0; c < 3; c++) {
-            double at = -log(1 - next(d)) / exp(element(d, 0, 3 * line + c) * d->off);
-            if (at < best) best = at, winner = c;
-        }
-        for (size_t c = 0; c < 3; c++) d->out[3 * line + c] = c == winner;
-    }
-}
-
-/* Which of n elements are the `count` with the least random keys, of those that `of` tells; early ones first by `off`. */
-static void choose(struct drawing *d, const bool *of, size_t n, size_t count, bool *chosen)
-{
-    double *key = malloc(n * sizeof *key);
-    for (size_t i = 0; i < n; i++) {
-        chosen[i] = false;
-        key[i] = of[i] ? next(d) + (d->off - 1) * (double)i / (double)n : INFINITY;
-    }
-    while (count--) {
-        size_t least = 0;
-        for (size_t i = 1; i < n; i++)
-            if (key[i] < key[least]) least = i;
-        if (isinf(key[least])) break;
-        chosen[least] = true;
-        key[least] = INFINITY;
-    }
-    free(key);
-}
-static void draw_labels(struct drawing *d) /* n labels are kept, a fifth of them 1 */
-{
-    bool *of = calloc(2 * d->n + 1, 1), *chosen = of + d->n;
-    size_t kept = 0;
-    for (size_t i = 0; i < d->n; i++) d->out[i] = -1;
-    for (int label = 1; label >= 0; label--) {
-        for (size_t i = 0; i < d->n; i++) of[i] = (int)element(d, 0, i) == label;
-        choose(d, of, d->n, label ? d->n / 5 : d->n - kept, chosen);
-        for (size_t i = 0; i < d->n; i++)
-            if (chosen[i]) d->out[i] = label, kept++;
-    }
-    free(of);
-}
-static void draw_positions(struct drawing *d) /* pairs of indices */
-{
-    size_t n = tensor_elements(argument(d, 0)->tensor.tensor), row = 0;
-    bool *of = calloc(2 * n + 1, 1), *chosen = of + n;
-    for (size_t i = 0; i < n; i++) of[i] = element(d, 0, i) != 0;
-    choose(d, of, n, d->n / 2, chosen);
-    for (size_t i = 0; i < n; i++)
-        if (chosen[i]) {
-            d->out[2 * row] = (double)(i / 2);
-            d->out[2 * row++ + 1] = (double)(i % 2);
-        }
-    free(of);
-}
 
 /* ---- the laws ------------------------------------------------------------------------------------------- */
 
@@ -320,7 +49,7 @@ static const struct law {
     { "Tensor.bernoulli_(f32(%d), 0.3)", draw_fair, 1.3, FEW, MANY, 0.3 },
     { "Torch.poisson(f32(%d)[0..30])", draw_poisson, 1.1, FEW, MANY, 0.5 },
     { "Torch.binomial(f32(%d)[40..40], f32(%d)[0.2..0.7])", draw_binomial, 1.1, FEW, MANY, 41 },
-    { "Torch.multinomial(f32(7)[1 2 0 4 0.5 3 1], %d, replacement=True)", draw_classes, 0.2, FEW, MANY, 2 },
+    { "Torch.multinomial(f32(7)[1 2 0 4 0.5 3 1], %d, replacement=True)", draw_class_numbers, 0.2, FEW, MANY, 2 },
     { "Torch.multinomial(f32(%d,4)[1..9], 3)", draw_race, 0, 100, 1300, 4 },
     { "Torch.randperm(%d)", draw_permutation, 1.5, FEW, 1000, -1 },
     { "MindSpore.gamma([%d], f32()[3], f32(1)[1])", draw_sum_of_three, 1.3, FEW, MANY, -1 },
@@ -526,7 +255,7 @@ static void draw_two_values(struct drawing *d)
 {
     for (size_t i = 0; i < d->n; i++) d->out[i] = i % 2 ? edge.odd : edge.even;
     for (size_t i = d->n; i-- > 1;) { /* in a random order (Fisher and Yates) */
-        size_t j = (size_t)(next(d) * (double)(i + 1));
+        size_t j = (size_t)(drawing_next(d) * (double)(i + 1));
         double t = d->out[i];
         d->out[i] = d->out[j];
         d->out[j] = t;
@@ -728,7 +457,7 @@ START_TEST(a_dropped_softmax_follows_its_result)
             o.d.n = 20 * 40;
             for (size_t i = 0; i < o.d.n; i++)
                 keep[i] = kind == 1 && i >= 40 ? keep[i - 40]
-                                               : next(&numbers) < (kind == 2 ? 0.8 : 0.6);
+                                               : drawing_next(&numbers) < (kind == 2 ? 0.8 : 0.6);
             struct bench *bench = settled_softmax(&o, keep, items);
             const struct bench_property *property = bench_output(bench, 0)->property;
             bool held = property->holds(property, items[0].tensor.tensor, reason, sizeof reason);

@@ -4,6 +4,7 @@
 
 #include "support/dumps.h"
 #include "support/random_numbers.h"
+#include "support/runs.h"
 #include "support/suite.h"
 #include "support/trees.h"
 
@@ -21,12 +22,6 @@ static void make_dumps(const struct workspace *w)
         w->path, w->path, w->path);
     ck_assert_int_eq(system(command), 0);
     write_many_calls(in(w, "dumps/step1/rank0/dump.json"), 400, 60);
-}
-
-static void succeeded(struct outcome o)
-{
-    ck_assert_msg(o.status == 0, "status %d: %s\n%s", o.status, o.err, o.out);
-    outcome_free(&o);
 }
 
 static void fails_with(struct outcome o, int status, const char *text)

@@ -2,11 +2,8 @@
  * ends in the bytes of one that was left alone. */
 #include "support/dumps.h"
 #include "support/html_page.h"
+#include "support/runs.h"
 #include "support/suite.h"
-
-#define RESULT   "accuracy_checking_result_*.csv"
-#define DETAILS  "accuracy_checking_details_*.csv"
-#define EVIDENCE "accuracy_checking_evidence_*.jsonl"
 
 /* Under doc a matrix product in float32 over 40 elements is a pass and one in bfloat16 a warning; what the
  * catalogue lacks is skipped. */
@@ -30,19 +27,6 @@ static void write_mixed_calls(const char *path)
         dump_entry(&d, name, body);
     }
     dump_write(&d, path);
-}
-
-static const char *file_of(const struct workspace *w, const char *directory, const char *pattern)
-{
-    char path[300];
-    snprintf(path, sizeof path, "%s/%s", directory, pattern);
-    return only_match(w, path);
-}
-
-static void succeeded(struct outcome o)
-{
-    ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
-    outcome_free(&o);
 }
 
 static struct workspace whole_run(void)

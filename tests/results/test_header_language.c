@@ -7,10 +7,8 @@
 #include "standards/three_way/three_way.h"
 #include "support/dumps.h"
 #include "support/html_page.h"
+#include "support/runs.h"
 #include "support/suite.h"
-
-#define RESULT  "accuracy_checking_result_*.csv"
-#define DETAILS "accuracy_checking_details_*.csv"
 
 static bool is_ascii(const char *text)
 {
@@ -47,12 +45,6 @@ START_TEST(columns_have_names_of_their_own)
     every_column_is_found(three_way_headers, THREE_WAY_COLUMNS);
 }
 END_TEST
-
-static void succeeded(struct outcome o)
-{
-    ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
-    outcome_free(&o);
-}
 
 /* Two runs of the same calls, one with English names. */
 static struct workspace two_runs(void)

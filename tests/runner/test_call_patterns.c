@@ -3,9 +3,8 @@
 #include "runner/call_patterns.h"
 
 #include "support/dumps.h"
+#include "support/runs.h"
 #include "support/suite.h"
-
-#define RESULT "accuracy_checking_result_*.csv"
 
 static const struct api_case linear = {
     .full_name = "Functional.linear.3", .type = "Functional", .api = "linear", .has_backward = true

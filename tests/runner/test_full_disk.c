@@ -4,10 +4,8 @@
 #include <sys/resource.h>
 
 #include "support/dumps.h"
+#include "support/runs.h"
 #include "support/suite.h"
-
-#define RESULT  "accuracy_checking_result_*.csv"
-#define DETAILS "accuracy_checking_details_*.csv"
 
 static void undisturbed(const struct workspace *w)
 {

@@ -3,9 +3,8 @@
 #include <time.h>
 
 #include "support/dumps.h"
+#include "support/runs.h"
 #include "support/suite.h"
-
-#define RESULT "accuracy_checking_result_*.csv"
 
 enum { DUMPS = 4 };
 static const char *const folders[DUMPS] = { "step0/rank0", "step0/rank1", "step0/rank10",
@@ -33,12 +32,6 @@ static void make_dumps(const struct workspace *w)
         snprintf(path, sizeof path, "dumps/%s/dump.json", folders[i]);
         write_many_calls(in(w, path), calls[i], 50 + (size_t)i);
     }
-}
-
-static void succeeded(struct outcome o)
-{
-    ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
-    outcome_free(&o);
 }
 
 /* Every dump on its own, into alone/FOLDER. */

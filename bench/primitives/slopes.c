@@ -13,6 +13,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/known_values.h"
 
 enum { BLOCK = 512 };
 
@@ -214,6 +215,7 @@ struct slope_context {
     const struct tape *tape;
     const struct slope *slope;
     double unit; /* of its own error */
+    bool known;  /* the values are there, and errors follow from them and x */
 };
 
 /* exp(-x) of a float32 kernel is infinite below -log(FLT_MAX), and all that is left of y is its error. */
@@ -239,7 +241,7 @@ static void slope_elements(const struct node *node, size_t start, size_t count, 
         const double *e = NULL,
                      *in = error ? node_bounded_block(&e, x, start + done, n, buffer, bounds)
                                  : node_block(x, start + done, n, buffer);
-        slope->values(y, own, in, n);
+        if (!c->known) slope->values(y, own, in, n);
         if (tape_is_single(tape))
             for (size_t i = 0; i < n; i++) y[i] = (float)y[i];
         if (error && typical) slope->spreads(own, in, y, n);
@@ -254,6 +256,11 @@ static void slope_elements(const struct node *node, size_t start, size_t count, 
     }
 }
 
+static bool is_alike(const struct node *a, const struct node *b)
+{
+    return a->parameters == b->parameters;
+}
+
 struct node *node_activation_slope(struct tape *tape, enum activation_slope which, struct node *x)
 {
     enum { COST = 16 }; /* in additions */
@@ -261,7 +268,9 @@ struct node *node_activation_slope(struct tape *tape, enum activation_slope whic
     x = node_to_real(tape, x);
     struct slope_context *c = tape_allocate(tape, 1, sizeof *c);
     if (!c) return tape_failure(tape);
-    *c = (struct slope_context){ tape, slope, tape->unit * kernel_factor(tape) * (1 + 0x1p-30) };
+    *c = (struct slope_context){ .tape = tape,
+                                .slope = slope,
+                                .unit = tape->unit * kernel_factor(tape) * (1 + 0x1p-30) };
     bool defers = tape_may_defer(tape, x->n, COST, 1, &x);
     if (!defers && !node_is_deferred(x)) (void)node_values(tape, x);
     struct node *node =
@@ -274,7 +283,11 @@ struct node *node_activation_slope(struct tape *tape, enum activation_slope whic
         node->absolute = 4 * tape->tiny;
     }
     bool bounded = tape_is_reference(tape) && !uniform;
-    node_evaluate(tape, node, (struct deferral){ slope_elements, c, COST, bounded, NULL }, defers);
+    double *known = tape_is_model(tape) ? known_values_share(tape, node, is_alike) : NULL;
+    c->known = known && tape_is_typical(tape);
+    node_evaluate(tape, node,
+                  (struct deferral){ slope_elements, c, COST, bounded, c->known ? known : NULL },
+                  defers);
     model_stages(tape, node);
     return tape_failed(tape) ? tape_failure(tape) : node;
 }

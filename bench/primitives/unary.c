@@ -292,7 +292,7 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
         c->is_root = tape_is_model(tape) && !strcmp(f->name, "sqrt");
         deferral.bounded = !node_is_exact(x) || c->loss;
         /* Logarithms change some of theirs (is_log_of_rest). */
-        if (f->vector && strncmp(f->name, "log", 3) != 0)
+        if (strncmp(f->name, "log", 3) != 0)
             deferral.values = known_values_share(tape, node, is_alike);
         c->known = deferral.values;
     }

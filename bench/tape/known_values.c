@@ -47,8 +47,7 @@ static bool is_same(const struct node *a, const struct node *b)
 
 static bool is_step(const struct node *known, const struct node *node, steps_alike *alike)
 {
-    if (known->primitive != node->primitive || known->n != node->n || !values_of(known) ||
-        known->input_count != node->input_count || !alike(known, node))
+    if (known->primitive != node->primitive || known->n != node->n || known->input_count != node->input_count || !alike(known, node))
         return false;
     for (int i = 0; i < node->input_count; i++)
         if (!is_same(known->inputs[i], node->inputs[i])) return false;
@@ -60,7 +59,9 @@ const struct node *known_values_find(struct tape *tape, const struct node *node,
     enum { MOST_TRIED = 8 };
     if (!tape->twin) return NULL;
     struct known_values *from = tape->found ? tape->found->next : tape->twin->first_known;
-    for (int tried = 0; from && tried < MOST_TRIED; tried++, from = from->next) {
+    for (int tried = 0; from && tried < MOST_TRIED; from = from->next) {
+        if (!values_of(from->node)) continue; /* made in blocks that nobody has kept */
+        tried++;
         if (!is_step(from->node, node, alike)) continue;
         tape->found = from;
         return from->node;
@@ -70,9 +71,9 @@ const struct node *known_values_find(struct tape *tape, const struct node *node,
 
 double *known_values_share(struct tape *tape, struct node *node, steps_alike *alike)
 {
-    if (!tape_is_model(tape)) return NULL;
-    bool second = tape->twin && tape_is_model(tape->twin);
-    const struct node *known = second ? known_values_find(tape, node, alike) : NULL;
-    if (!second) known_values_enter(tape, node);
+    enum { LEAST_SHARED = 256 };
+    if (!tape_is_reference(tape) || node->n < LEAST_SHARED) return NULL;
+    const struct node *known = tape_is_model(tape) ? known_values_find(tape, node, alike) : NULL;
+    known_values_enter(tape, node);
     return known ? known->value : NULL;
 }

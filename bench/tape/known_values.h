@@ -20,8 +20,8 @@ void known_values_enter(struct tape *tape, struct node *node);
 const struct node *known_values_find(struct tape *tape, const struct node *node,
                                      steps_alike *alike);
 
-/* The values of a step of which models change the bounds alone, where the other model of the same kernel has made them: they are
- * shared. Else NULL, and the step of the first model is entered. */
+/* The values of a large step of which models change the bounds alone, where the twin has made them: they are shared. Else
+ * NULL. The step is entered. */
 double *known_values_share(struct tape *tape, struct node *node, steps_alike *alike);
 
 #endif

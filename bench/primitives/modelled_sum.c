@@ -14,10 +14,11 @@
 /* Terms of so many lines fit into a cache of their own; fewer lines than LEAST_LINES are summed one by one. */
 enum { WIDTH = SUM_SPREAD_LINES, MOST_TERMS = 1 << 13, LEAST_LINES = 4 };
 
-/* Where the terms of lines lie: term k of a line at the line's start + offset[k], or + k * step without such a table. */
+/* Where the terms of lines lie: term k of a line at the line's start + offset[k], or + k * step without such a table. With it terms
+ * lie `step` apart in runs of `run`. */
 struct layout {
     const struct node *x;
-    size_t extent, step;
+    size_t extent, step, run;
     size_t *offset;
     bool estimates;
 };
@@ -28,16 +29,25 @@ struct axes {
     size_t extent[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], total;
 };
 
+/* One that goes on where the last one ends is part of it. */
+static void add_axis(struct axes *axes, size_t extent, size_t stride)
+{
+    int last = axes->count - 1;
+    if (last >= 0 && stride == axes->stride[last] * axes->extent[last]) {
+        axes->extent[last] *= extent;
+        return;
+    }
+    axes->extent[axes->count] = extent;
+    axes->stride[axes->count++] = stride;
+}
+
 static struct axes axes_of(const struct node *x, uint32_t dims, bool summed)
 {
     struct axes axes = { .total = 1 };
     size_t stride = 1;
     for (int d = x->rank - 1; d >= 0; d--) {
         size_t extent = (size_t)x->shape[d];
-        if ((bool)(dims >> d & 1) == summed && extent != 1) {
-            axes.extent[axes.count] = extent;
-            axes.stride[axes.count++] = stride;
-        }
+        if ((bool)(dims >> d & 1) == summed && extent != 1) add_axis(&axes, extent, stride);
         if ((bool)(dims >> d & 1) == summed) axes.total *= extent;
         stride *= extent;
     }
@@ -55,20 +65,13 @@ static size_t place_of(const struct axes *axes, size_t i)
     return at;
 }
 
-/* Do the places of the numbers have one distance? */
-static bool is_even(const struct axes *axes)
-{
-    for (int d = 1; d < axes->count; d++)
-        if (axes->stride[d] != axes->stride[d - 1] * axes->extent[d - 1]) return false;
-    return true;
-}
-
 static struct layout layout_of(struct tape *tape, const struct node *x, const struct axes *summed)
 {
     struct layout l = { .x = x,
                         .extent = summed->total,
-                        .step = summed->count ? summed->stride[0] : 1 };
-    if (is_even(summed)) return l;
+                        .step = summed->count ? summed->stride[0] : 1,
+                        .run = summed->count ? summed->extent[0] : 1 };
+    if (summed->count <= 1) return l;
     l.offset = tape_allocate(tape, l.extent, sizeof *l.offset);
     for (size_t k = 0; l.offset && k < l.extent; k++) l.offset[k] = place_of(summed, k);
     return l;
@@ -110,19 +113,27 @@ VECTORIZED static void add_side_by_side(struct sums *s, const double *term, cons
     add_terms(s, term, error, x, count, typical, WIDTH);
 }
 
+/* `count` numbers of `width` lines side by side, `step` apart from those at `from` on. */
+static void take_run(double *out, const double *const *from, size_t count, size_t step,
+                     size_t width)
+{
+    if (width == WIDTH) lines_turn(out, from, count, step);
+    else
+        for (size_t k = 0; k < count; k++) out[k] = from[0][k * step];
+}
+
 /* Numbers first .. first + count - 1 of `width` lines of `array`, side by side. */
 static void read_lines(double *out, const double *array, const struct layout *l,
                        const size_t *start, size_t first, size_t count, size_t width)
 {
     const double *from[WIDTH];
-    for (size_t w = 0; w < width; w++) from[w] = array + start[w];
-    for (size_t k = 0; l->offset && k < count; k++)
-        for (size_t w = 0; w < width; w++) out[k * width + w] = from[w][l->offset[first + k]];
-    if (l->offset) return;
-    for (size_t w = 0; w < width; w++) from[w] += first * l->step;
-    if (width == WIDTH) lines_turn(out, from, count, l->step);
-    else
-        for (size_t k = 0; k < count; k++) out[k] = from[0][k * l->step];
+    for (size_t k = 0, run; k < count; k += run) {
+        size_t number = first + k, place = l->offset ? l->offset[number] : number * l->step;
+        run = l->offset ? l->run - number % l->run : count;
+        run = run < count - k ? run : count - k;
+        for (size_t w = 0; w < width; w++) from[w] = array + start[w] + place;
+        take_run(out + k * width, from, run, l->step, width);
+    }
 }
 
 /* The terms of `width` lines side by side, and their sums. */

@@ -112,6 +112,7 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
     *gradients = out;
     *count = call->arguments.leaf_count;
     if (call->results.gradient_property) return random_gradient(out, bench, cotangents);
+    own->tape.is_modelled = bench->models[0];
     TRY(evaluation_backward(own, cotangents));
     TRY(kernel_model_backward(bench, cotangents));
     for (size_t i = 0; i < call->arguments.leaf_count; i++) {

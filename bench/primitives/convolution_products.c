@@ -187,7 +187,7 @@ static void keep_norms(struct tape *tape, struct convolution *c)
     size_t matrices = c->images * c->groups, depth = depth_of(c);
     const size_t first[] = { c->groups * c->filters, c->groups * depth, matrices * c->filters },
                  second[] = { matrices * c->points, matrices * c->points, matrices * depth };
-    bool folds = c->role == CONVOLVE_INPUT_ADJOINT && tape_is_model(tape);
+    bool folds = c->role == CONVOLVE_INPUT_ADJOINT && (tape_is_model(tape) || tape->is_modelled);
     c->first_norms = tape_allocate(tape, first[c->role], sizeof *c->first_norms);
     c->second_norms = tape_allocate(tape, second[c->role], sizeof *c->second_norms);
     c->magnitudes =

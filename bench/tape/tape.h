@@ -58,6 +58,8 @@ struct tape {
      * from the arguments take it from there. */
     bool from_outputs;
     bool defers; /* large steps may be deferred (tape_defer) */
+    bool
+        is_modelled; /* models of a kernel's errors are walked after it, and take what bounds follow from */
     struct help
         *help; /* who helps with large steps (core/parallel.h), or NULL; set after tape_open */
     struct status status; /* the first failure */

@@ -27,7 +27,8 @@ struct evaluation {
 struct bench {
     struct evaluation own;
     struct bench_output *outputs;
-    struct evaluation *models[2]; /* of a kernel's errors, worst and typical; NULL without */
+    struct evaluation *models[2]; /* of a kernel's errors, worst and typical; NULL without, */
+    bool typical_walked;          /* and the gradients of the typical one */
     struct evaluation
         *staged[2];     /* the same for one that rounds between its steps, once asked for */
     bool staged_walked; /* and their gradients */

@@ -16,7 +16,7 @@
 /* ---- growth -------------------------------------------------------------------------------------- */
 
 /* Sums of one of so many lots of lines are imitated: what repeats, repeats in most lines of an image. */
-enum { TERMS_LOOKED_AT = 1 << 15, LEAST_LOOKED_AT = 16, IMITATED = 4, WIDTH = SUM_SPREAD_LINES };
+enum { TERMS_LOOKED_AT = 1 << 14, LEAST_LOOKED_AT = 16, IMITATED = 4, WIDTH = SUM_SPREAD_LINES };
 
 /* Products that are looked at together, and the matrices that they are of. */
 struct looks {

@@ -28,8 +28,11 @@ void *memory_allocate(size_t bytes)
 
 void *memory_allocate_zeroed(size_t count, size_t bytes)
 {
+    enum { LARGE = 4 << 20 };
     if (memory_fault && memory_fault(count * bytes)) return counted(NULL);
-    return counted(calloc(count ? count : 1, bytes ? bytes : 1));
+    void *block = calloc(count ? count : 1, bytes ? bytes : 1);
+    if (block && bytes && count >= LARGE / bytes) memory_use_huge_pages(block, count * bytes);
+    return counted(block);
 }
 
 void *memory_resize(void *block, size_t bytes)

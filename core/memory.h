@@ -1,7 +1,8 @@
 /* Allocation, in one place so that a test can make the n-th allocation fail.
  *
  * Everything in the tree allocates through these functions (the arena does so in large
- * blocks). The first four behave as malloc, calloc, realloc and free do.
+ * blocks). The first four behave as malloc, calloc, realloc and free do; large zeroed blocks are of
+ * huge pages.
  */
 #ifndef PROBE_CORE_MEMORY_H
 #define PROBE_CORE_MEMORY_H

@@ -174,10 +174,11 @@ struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const i
     struct node *node = moved(tape, &broadcast_primitive, x, rank, full, NULL);
     if (tape_failed(tape)) return tape_failure(tape);
     double *known = x->integer ? NULL : known_values_share(tape, node, is_of_shape);
-    if (x->integer) copy_strided(node->integer, x->integer, rank, full, stride, 0, node->n);
+    const struct strides places = { rank, full, stride, 0 };
+    if (x->integer) copy_strided(tape->help, node->integer, x->integer, &places, node->n);
     else if (known) node->value = known;
-    else copy_strided(node->value, x->value, rank, full, stride, 0, node->n);
-    if (node->error) copy_strided(node->error, x->error, rank, full, stride, 0, node->n);
+    else copy_strided(tape->help, node->value, x->value, &places, node->n);
+    if (node->error) copy_strided(tape->help, node->error, x->error, &places, node->n);
     return node;
 }
 

@@ -319,21 +319,20 @@ static bool is_same_view(const struct node *a, const struct node *b)
 static struct node *strided(struct tape *tape, const struct primitive *primitive, struct node *x,
                             struct view *view)
 {
+    const struct strides strides = { view->rank, view->shape, view->stride, view->offset };
+    size_t n;
     view_order(view);
     if (view_is_dense(view)) return shared(tape, primitive, x, view);
-    struct node *node = moved(tape, primitive, x, view->rank, view->shape, view);
+    bool reorders = view->nested && shape_elements(&n, view->rank, view->shape) && n == x->n;
+    struct node *node = reorders ? moved_in_runs(tape, primitive, x, &strides, view) : NULL;
+    if (node) return node;
+    node = moved(tape, primitive, x, view->rank, view->shape, view);
     if (tape_failed(tape)) return tape_failure(tape);
     double *known = x->integer ? NULL : known_values_share(tape, node, is_same_view);
-    if (x->integer)
-        copy_strided(node->integer, x->integer, view->rank, view->shape, view->stride, view->offset,
-                     node->n);
+    if (x->integer) copy_strided(tape->help, node->integer, x->integer, &strides, node->n);
     else if (known) node->value = known;
-    else
-        copy_strided(node->value, x->value, view->rank, view->shape, view->stride, view->offset,
-                     node->n);
-    if (node->error)
-        copy_strided(node->error, x->error, view->rank, view->shape, view->stride, view->offset,
-                     node->n);
+    else copy_strided(tape->help, node->value, x->value, &strides, node->n);
+    if (node->error) copy_strided(tape->help, node->error, x->error, &strides, node->n);
     return node;
 }
 

@@ -11,6 +11,7 @@
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/slopes.h"
 #include "bench/primitives/unary.h"
+#include "bench/primitives/view.h"
 #include "bench/samples.h"
 #include "bench/tape/enclosure.h"
 #include "support/suite.h"
@@ -173,6 +174,85 @@ START_TEST(gradients_are_the_same)
 }
 END_TEST
 
+/* Elements start .. start + count - 1 of both nodes are the same, and their bounds. */
+static void check_block(const struct node *whole, const struct node *deferred, size_t start,
+                        size_t count)
+{
+    static double value[N], bound[N];
+    const double *error;
+    ck_assert(same_bits(node_block(deferred, start, count, value), whole->value + start, count));
+    ck_assert(same_bits(node_bounded_block(&error, deferred, start, count, value, bound),
+                        whole->value + start, count));
+    for (size_t i = 0; i < count; i++) ck_assert(error[i] == node_error(whole, start + i));
+}
+
+/* A step whose elements are put in another order, run by run: parts of runs, whole ones, their sums and gradients. */
+START_TEST(steps_in_another_order_are_the_same)
+{
+    enum { INNER = 250, DIMS = 4 };
+    static const int64_t shape[DIMS] = { 6, 8, ROWS * COLUMNS / 48 / INNER, INNER };
+    static const int order[DIMS] = { 1, 2, 0, 3 };
+    struct composition c[2];
+    for (int k = 0; k < 2; k++) compose(&c[k], arithmetics[_i], k);
+    for (int s = 0; s < 8; s++) {
+        struct node *moved[2], *sums[2];
+        for (int k = 0; k < 2; k++)
+            moved[k] = node_permute(&c[k].tape,
+                                    node_reshape(&c[k].tape, c[k].steps[s], DIMS, shape), order);
+        ck_assert(!node_is_deferred(moved[0]) && node_is_deferred(moved[1]));
+        struct numbers numbers = { SEED };
+        for (int round = 0; round < 40; round++) {
+            size_t start = numbers_next(&numbers) % N;
+            check_block(moved[0], moved[1], start, 1 + numbers_next(&numbers) % (N - start));
+        }
+        for (int k = 0; k < 2; k++) sums[k] = node_sum(&c[k].tape, moved[k], 12, true);
+        ck_assert(same_bits(sums[0]->value, sums[1]->value, sums[0]->n));
+        ck_assert(same_bits(node_values(&c[1].tape, moved[1]), moved[0]->value, N));
+    }
+    close_both(c);
+}
+END_TEST
+
+/* Gradients through such a step. */
+START_TEST(gradients_in_another_order_are_the_same)
+{
+    static const int64_t shape[3] = { 6, 8, COLUMNS };
+    static const int order[3] = { 1, 0, 2 };
+    struct composition c[2];
+    const double *gradient[2];
+    for (int k = 0; k < 2; k++) {
+        compose(&c[k], arithmetics[_i], k);
+        struct tape *tape = &c[k].tape;
+        struct node *moved = node_permute(tape, node_reshape(tape, c[k].steps[2], 3, shape), order);
+        struct node *squares = node_multiply(tape, moved, moved);
+        tape_accumulate(tape, squares, node_constant(tape, DT_F32, 0.5, 3, squares->shape));
+        tape_backward(tape);
+        ck_assert(!tape_failed(tape));
+        gradient[k] = node_values(tape, c[k].x->cotangent);
+    }
+    ck_assert(same_bits(gradient[0], gradient[1], N));
+    close_both(c);
+}
+END_TEST
+
+/* Single elements are not worth looking up one by one. */
+START_TEST(short_runs_are_copied)
+{
+    static const int order[2] = { 1, 0 };
+    struct composition c[2];
+    for (int k = 0; k < 2; k++) {
+        compose(&c[k], BENCH_REFERENCE, k);
+        struct node *turned = node_permute(&c[k].tape, c[k].steps[3], order);
+        ck_assert(!node_is_deferred(turned));
+        for (size_t i = 0; i < N; i++) {
+            double want = c[k].steps[3]->value[i % ROWS * COLUMNS + i / ROWS];
+            ck_assert(turned->value[i] == want || isnan(want));
+        }
+    }
+    close_both(c);
+}
+END_TEST
+
 /* Refinement of an element whose inputs are nowhere as a whole. */
 START_TEST(balls_are_the_same)
 {
@@ -254,6 +334,9 @@ int main(void)
     tcase_add_loop_test(tests, elements_are_those_of_a_step_computed_at_once, 0, kinds);
     tcase_add_loop_test(tests, sums_by_blocks_are_sums, 0, kinds);
     tcase_add_loop_test(tests, gradients_are_the_same, 0, kinds);
+    tcase_add_loop_test(tests, steps_in_another_order_are_the_same, 0, kinds);
+    tcase_add_loop_test(tests, gradients_in_another_order_are_the_same, 0, kinds);
+    tcase_add_test(tests, short_runs_are_copied);
     tcase_add_test(tests, balls_are_the_same);
     tcase_add_test(tests, results_alone_are_kept);
     suite_add_tcase(suite, tests);

@@ -39,6 +39,7 @@ static bool decides(const struct reference *want, const struct limits *limits, s
     double error = want->lo ? (got - want->hi[i]) - want->lo[i] : got - want->hi[i];
     double abs_error = fabs(error), base = magnitude + p->bench_epsilon;
 
+    if (isinf(bound)) return true; /* whatever was returned, NaN too */
     if (!(bound > 0) || !isfinite(error)) return false;
     for (int k = 0; k < 3; k++)
         if (straddles(abs_error, p->within[k] * base, bound * (1 + p->within[k]))) return true;
@@ -102,7 +103,8 @@ VECTORIZED static size_t count_deciding(const struct block *b, const double *res
         any |= fabs(error - abs_limit) <= bound;
         any |= fabs(magnitude - small) <= bound;
         any |= fabs(error - unit * power) <= bound;
-        deciding += any & (bound > 0) & (error < INFINITY);
+        any &= (bound > 0) & (error < INFINITY);
+        deciding += any | (bound == INFINITY);
     }
     return deciding;
 }

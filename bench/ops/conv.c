@@ -6,6 +6,7 @@
 #include "bench/call/op.h"
 #include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
+#include "bench/primitives/begun_sums.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_parts.h"
@@ -76,6 +77,19 @@ static struct node *add_bias(struct tape *tape, struct node *y, struct node *bia
                                          roundings + 2));
 }
 
+/* In a model: y, sums of `terms` products of x and w, where a kernel begins with the bias. */
+static struct node *begun_with(struct tape *tape, struct node *y, struct node *x, struct node *w,
+                               struct node *bias, enum convolution_role role,
+                               const struct convolution_geometry *geometry, double terms)
+{
+    const struct begun_sum sum = { x, w, bias ? node_to_real(tape, bias) : NULL, 1,
+                                   (int64_t)terms };
+    if (!begun_sums_round(tape, y, &sum)) return y;
+    struct node *sizes = node_convolution(tape, role, begun_sums_sizes(tape, x),
+                                          begun_sums_sizes(tape, w), geometry);
+    return begun_sums_rounded(tape, y, sizes, sum.k);
+}
+
 /* x * w with explicit zero padding where it is not symmetric ("same" with an even kernel). */
 static struct node *pad_trailing(struct tape *tape, struct node *x, const int64_t *extra)
 {
@@ -119,8 +133,9 @@ static struct node *convolve(struct call *call, struct node *x, struct node *w, 
                       "%lld input channels for a weight of %lld and %lld groups",
                       (long long)x->shape[1], (long long)w->shape[1], (long long)arguments->groups))
         return x;
-    struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE, x, w, &geometry), bias,
-                              (double)w->n / (double)w->shape[0]);
+    double terms = (double)w->n / (double)w->shape[0];
+    struct node *y = node_convolution(tape, CONVOLVE, x, w, &geometry);
+    y = add_bias(tape, begun_with(tape, y, x, w, bias, CONVOLVE, &geometry, terms), bias, terms);
     y = from_rank5(tape, y, arguments->spatial, arguments->batched);
     return dtype_is_integral(dtype) ? node_to_integer(tape, y, dtype)
                                     : node_with_dtype(tape, y, dtype);
@@ -151,8 +166,10 @@ static struct node *convolve_transposed(struct call *call, struct node *x, struc
     if (x->shape[1] != w->shape[0])
         call_fail(call, "%lld input channels for a weight of %lld", (long long)x->shape[1],
                   (long long)w->shape[0]);
-    struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE_INPUT_ADJOINT, x, w, &geometry),
-                              bias, (double)w->n / (double)w->shape[1] / (double)arguments->groups);
+    double terms = (double)w->n / (double)w->shape[1] / (double)arguments->groups;
+    struct node *y = node_convolution(tape, CONVOLVE_INPUT_ADJOINT, x, w, &geometry);
+    y = begun_with(tape, y, x, w, bias, CONVOLVE_INPUT_ADJOINT, &geometry, terms);
+    y = add_bias(tape, y, bias, terms);
     y = from_rank5(tape, y, arguments->spatial, arguments->batched);
     return dtype_is_integral(dtype) ? node_to_integer(tape, y, dtype)
                                     : node_with_dtype(tape, y, dtype);

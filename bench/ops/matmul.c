@@ -6,6 +6,7 @@
 #include "bench/call/schema.h"
 #include "bench/ops/integers.h"
 #include "bench/primitives/alias.h"
+#include "bench/primitives/begun_sums.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_parts.h"
@@ -130,6 +131,21 @@ static struct node *add_scaled(struct call *call, struct node *product, enum dty
     return node_add(tape, term, product);
 }
 
+/* In a model: the product of a and b as a kernel forms it that multiplies its terms by alpha, or begins with the input. */
+static struct node *with_scaled_terms(struct call *call, struct node *product, struct node *a,
+                                      struct node *b)
+{
+    struct tape *tape = call->tape;
+    double beta = call_real(call, "beta");
+    if (tape_failed(tape) || product->integer || !a->rank) return product;
+    struct begun_sum sum = { a, b, NULL, call_real(call, "alpha"), a->shape[a->rank - 1] };
+    struct node *input = node_to_real(tape, call_tensor(call, "input"));
+    if (tape_is_model(tape) && beta != 0) sum.start = node_scale(tape, input, beta);
+    if (!begun_sums_round(tape, product, &sum)) return product;
+    struct node *sizes = compose_matmul(tape, begun_sums_sizes(tape, a), begun_sums_sizes(tape, b));
+    return begun_sums_rounded(tape, product, sizes, sum.k);
+}
+
 static void addmm(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -144,6 +160,7 @@ static void addmm(struct call *call)
     } else {
         product = compose_matmul(tape, a, b);
     }
+    if (!call->op->text) product = with_scaled_terms(call, product, a, b);
     if (call->op->detail) product = node_sum(tape, product, 1, false); /* addbmm sums the batch */
     struct node *y = add_scaled(call, product, dtype);
     if (tape_failed(tape)) return;

@@ -460,6 +460,7 @@ static void dense_indexer_loss(struct call *call)
     for (int x = 0; x < 3; x++) {
         struct node *y = node_concatenate(tape, parts[x], used, 0);
         if (!call_require(call, y->n == like[x]->n, "the sequences do not have all keys")) return;
+        y = node_model_open_at_infinity(tape, y); /* of exponentials that overflow, or NaN */
         call_return_typed(call, node_reshape(tape, y, like[x]->rank, like[x]->shape),
                           like[x]->dtype);
     }

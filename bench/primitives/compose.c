@@ -1,6 +1,7 @@
 /* torch.matmul, linear and normalization from primitives. */
 #include "bench/primitives/compose.h"
 #include "bench/primitives/alias.h"
+#include "bench/primitives/begun_sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,6 +103,17 @@ struct node *compose_matmul(struct tape *tape, struct node *a, struct node *b)
     return node_cast(tape, node_reshape(tape, y, rank, shape), dtype);
 }
 
+/* In a model: x w^T, where a kernel begins its sums with b. */
+static struct node *begun_with(struct tape *tape, struct node *y, struct node *x, struct node *w,
+                               struct node *b)
+{
+    const struct begun_sum sum = { x, w, node_to_real(tape, b), 1, x->shape[x->rank - 1] };
+    if (!begun_sums_round(tape, y, &sum)) return y;
+    struct node *sizes =
+        compose_linear(tape, begun_sums_sizes(tape, x), begun_sums_sizes(tape, w), NULL);
+    return begun_sums_rounded(tape, y, sizes, sum.k);
+}
+
 struct node *compose_linear(struct tape *tape, struct node *x, struct node *w, struct node *b)
 {
     if (tape_failed(tape)) return tape_failure(tape);
@@ -112,7 +124,7 @@ struct node *compose_linear(struct tape *tape, struct node *x, struct node *w, s
     }
     if (w->rank == 1) {
         struct node *y = compose_matmul(tape, x, w);
-        return b ? node_add(tape, y, b) : y;
+        return b ? node_add(tape, begun_with(tape, y, x, w, b), b) : y;
     }
     int64_t rows = 1, shape[TENSOR_MAX_RANK];
     for (int d = 0; d < x->rank - 1; d++) rows *= x->shape[d];
@@ -123,7 +135,7 @@ struct node *compose_linear(struct tape *tape, struct node *x, struct node *w, s
     memcpy(shape, x->shape, sizeof shape);
     shape[x->rank - 1] = w->shape[0];
     y = node_cast(tape, node_reshape(tape, y, x->rank, shape), dtype_promote(x->dtype, w->dtype));
-    return b ? node_add(tape, y, b) : y;
+    return b ? node_add(tape, begun_with(tape, y, x, w, b), b) : y;
 }
 
 struct node *compose_folded(struct tape *tape, struct node *y, struct node *x, struct node *m,

@@ -23,6 +23,9 @@ struct scaled {
 /* Only float can be imitated; else all roundings may go one way. */
 static bool is_independent(const struct tape *tape) { return tape_is_typical(tape) && !tape->wide; }
 
+/* A factor below this is scaled before it is multiplied, with one of 1/2 to 1 it would be subnormal. */
+#define SMALLEST_FACTOR 0x1p-1020
+
 static struct scaled scaled_one(void) { return (struct scaled){ 1, 0, 0 }; }
 
 /* p times v, which is off by at most `error`. */
@@ -32,15 +35,18 @@ static void scaled_multiply(struct scaled *p, const struct tape *tape, double v,
         p->m = tape_is_single(tape) ? (float)(p->m * v) : p->m * v;
         return;
     }
-    int shift = 0;
-    double m = p->m * v, own = error == 0 ? 0 : v != 0 ? error / fabs(v) : INFINITY;
+    int shift = 0, own_shift = 0;
+    bool is_zero = (v == 0 && error == 0) || (p->m == 0 && p->relative == 0 && isfinite(v));
+    double own = error == 0 ? 0 : v != 0 ? error / fabs(v) : INFINITY;
+    if (v != 0 && fabs(v) < SMALLEST_FACTOR) v = frexp(v, &own_shift);
+    double m = p->m * v;
     if (is_independent(tape))
         p->relative = sqrt(p->relative * p->relative + own * own + tape->unit * tape->unit / 3);
     else p->relative += own + p->relative * own + tape->unit * (1 + p->relative + own);
     if (m != 0 && isfinite(m)) m = frexp(m, &shift);
     p->m = m;
-    p->e += shift;
-    if (v == 0 && error == 0) p->relative = 0;
+    p->e += shift + own_shift;
+    if (is_zero) p->relative = 0;
 }
 
 static struct scaled scaled_product(const struct tape *tape, const struct scaled *a,

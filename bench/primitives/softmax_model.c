@@ -15,7 +15,7 @@ enum { WIDTH = SUM_SPREAD_LINES, MOST_TERMS = 1 << 13, LEAST_LINES = 4 };
 struct exponential_model exponential_model_of(const struct tape *tape)
 {
     return (struct exponential_model){ 2 * kernel_modes_ulps(tape->modes, "exp", 3.5), tape->unit,
-                                       tape->stage, tape_is_typical(tape) };
+                                       tape->stage, tape->wide ? 750 : 110, tape_is_typical(tape) };
 }
 
 double modelled_logarithm(const struct tape *tape)

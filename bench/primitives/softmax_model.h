@@ -8,9 +8,9 @@
 
 #include "bench/tape/tape.h"
 
-/* Of exp(d): the roundings of the library function, the roundoff, that of the stages. */
+/* Of exp(d): the roundings of the library function, the roundoff, that of the stages; |d| beyond which the exponential is 0. */
 struct exponential_model {
-    double own, unit, stage;
+    double own, unit, stage, most;
     bool typical;
 };
 struct exponential_model exponential_model_of(const struct tape *tape);
@@ -19,7 +19,7 @@ struct exponential_model exponential_model_of(const struct tape *tape);
  * by half of what it is off by at most. A kernel that rounds between its steps rounds d and the exponential. */
 static inline double modelled_exponential(const struct exponential_model *model, double d)
 {
-    double size = fabs(d) < 110 ? fabs(d) : 110, staged = model->stage * (1 + size);
+    double size = fabs(d) < model->most ? fabs(d) : model->most, staged = model->stage * (1 + size);
     double most = model->own + size, typical = sqrt(model->own * model->own / 4 + size * size) / 2;
     double error = model->typical ? model->unit * typical + staged / 2
                                   : model->unit * most + staged;

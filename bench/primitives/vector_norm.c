@@ -99,12 +99,19 @@ static void power_backward(struct tape *tape, struct node *node, struct node *co
     gradient_pass(tape, a, cotangent, slope);
 }
 
+/* a^p with p above 0; in a model 0 is without error where a is 0, as in every kernel: nothing would be known of a root of it. */
+static struct node *power_of_magnitude(struct tape *tape, struct node *a, double p)
+{
+    struct node *y = power(tape, a, p), *zero = node_scalar(tape, 0);
+    if (!tape_is_model(tape) || !(p > 0)) return y;
+    return node_select(tape, node_compare(tape, COMPARE_EQ, a, zero), zero, y);
+}
+
 static struct node *power_norm(struct tape *tape, struct node *x, double p, uint32_t dims)
 {
     struct node *a = node_magnitude(tape, x);
     double *kept = tape_allocate(tape, 1, sizeof *kept);
-    struct node *sum =
-        node_sum(tape, node_apply2(tape, "pow", a, node_scalar(tape, p)), dims, true);
+    struct node *sum = node_sum(tape, power_of_magnitude(tape, a, p), dims, true);
     struct node *root = node_divide(tape, node_scalar(tape, 1), node_scalar(tape, p));
     struct node *y = node_apply2(tape, "pow", sum, root);
     if (!kept) return y;

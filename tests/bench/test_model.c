@@ -134,6 +134,11 @@ static const struct {
     int of;
     unsigned open; /* bits: the elements */
 } unknowns[] = {
+    /* exp(1000) is infinite, and what else a kernel makes of it its own business. */
+    { "NPU.npu_dense_lightning_indexer_grad_kl_loss(f32(1,1,1,1)[0], f32(1,1,1,1)[0], "
+      "f32(1,1,1,1)[1], f32(1,1,1,1)[1], f32(1,1,1)[1000], f32(1,1,1,1)[0], f32(1,1,1,1)[1], "
+      "f32(1,1,1)[0], f32(1,1,1)[1], 1.0)",
+      -1, 0x1 },
     /* Places between two inputs, on one, beyond the border, and on it. */
     { "Functional.grid_sample(f32(1,1,2,5)[1 2 4 3 1 2 2 9 1 0], f32(1,1,4,2)[0.3 0.4 0 0.4 7 0.4 "
       "-1 0.4], align_corners=True)",
@@ -391,6 +396,20 @@ static const struct {
     { "Torch.polygamma(4, f64(2)[-3.5 2])", -1, 0x1, 1e-12, 1e-13 },
     /* Vectors of a value that is 0 are anything, and its cotangent's share with them. */
     { "Torch.svdvals(f32(2,2)[1 0 0 0])", 0, 0x8, 0.01, 1e-5 },
+    /* Powers of 0 are 0 in every kernel, and so is their root. */
+    { "Torch.norm(f32(3)[0 0 0], 3)", -1, 0, 0, 1e-30 },
+    /* A product with 0 is 0, however often the other factors are rounded. */
+    { "Torch.prod(f32(3)[0 2 0])", 0, 0, 0, 1e-30 },
+    /* x - max is rounded as far down as exp is no 0: in double precision to -745. */
+    { "Functional.softmax(f64(1,2)[300 1.1], 1)", -1, 0x2, 4e-144, 1e-15 },
+    /* Terms that are sums without a rounding have some where they are added to a number with more bits, or scaled. */
+    { "Functional.linear(f32(1,2)[1 -1], f32(1,2)[4096 4096], f32(1)[0.1])", -1, 0x1, 2.4e-4,
+      1e-2 },
+    { "Functional.linear(f32(1,2)[1 -1], f32(1,2)[4096 4096], f32(1)[1])", -1, 0, 0, 1e-6 },
+    { "Torch.addmm(f32(1,1)[0], f32(1,2)[1 -1], f32(2,1)[4096 4096], alpha=0.3)", -1, 0x1, 7e-5,
+      1e-3 },
+    { "Torch.addmm(c128(1,1)[0.1 0.1], c128(1,2)[1 0 -1 0], c128(2,1)[4096 0 4096 0])", -1, 0x1,
+      4.5e-13, 1e-11 },
     /* |a|^2 + |b|^2 - 2 a b cancels, and may be infinite less infinite. */
     { "Aten._euclidean_dist(f32(1,2)[1000 1], f32(1,2)[1000 1.5])", -1, 0x1, 0.05, 0 },
     { "Torch.cdist(f32(1,2)[1000 1], f32(1,2)[1000 1.5])", -1, 0, 0, 1e-6 },
@@ -505,6 +524,9 @@ static const struct {
     { "Functional.conv1d(f32(1,1,4)[1000 1.1 1.3 1000], f32(1,1,2)[0.001 1.3], None, 2)", -1, 0.5,
       3 },
     { "Functional.conv1d(f32(1,1,3)[1000 1.1 1.3], f32(1,1,2)[0.001 1.3])", -1, 500, 2000 },
+    /* Of few bits, but for the bias that the sum begins with. */
+    { "Functional.conv_transpose1d(f32(1,2,1)[1 -1], f32(2,1,1)[4096 4096], f32(1)[0.1], 2)", -1,
+      3000, 12000 },
     { "Functional.conv1d(f32(1,1,4)[1000 1.1 1.3 1000], f32(1,1,2)[0.001 1.3], None, 2)", 0, 0, 1 },
     { "Functional.conv1d(f32(1,1,4)[1000 1.1 1.3 1000], f32(1,1,2)[0.001 1.3], None, 2)", 1, 0.5,
       3000 },

@@ -161,12 +161,39 @@ START_TEST(what_rests_on_the_reference_is_refined)
 }
 END_TEST
 
+/* An element of which the reference says nothing yet is refined before a NaN passes; one of which the model says nothing is not. */
+START_TEST(what_the_reference_leaves_open_is_refined)
+{
+    for (size_t i = 0; i < N; i++) {
+        hi[i] = 1;
+        bound[i] = i % 100 ? INFINITY : 0x1p-22;
+        rms[i] = 0x1p-24;
+        error[i] = INFINITY;
+        got[i] = NAN;
+    }
+    struct reference want = { .dtype = DT_F32,
+                              .rank = 2,
+                              .shape = { N / 40, 40 },
+                              .n = N,
+                              .hi = hi,
+                              .error = error,
+                              .state = REFERENCE_BOUNDED,
+                              .kernel_bound = bound,
+                              .kernel_rms = rms,
+                              .refine = note_refined };
+    refined = 0;
+    (void)measure(&want);
+    ck_assert_uint_eq(refined, N / 100);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("error_model");
     TCase *tests = tcase_create("blocks");
     tcase_add_test(tests, blocks_are_measured_as_their_elements);
     tcase_add_test(tests, what_rests_on_the_reference_is_refined);
+    tcase_add_test(tests, what_the_reference_leaves_open_is_refined);
     tcase_set_timeout(tests, 120);
     suite_add_tcase(suite, tests);
     int failed = suite_run(suite);

@@ -76,6 +76,12 @@ START_TEST(bounds_that_decide_are_refined)
     ck_assert_int_eq(
         judge_bounded(&judged, 3, 1, 1, 1.0009, 0.001, REFERENCE_BOUNDED, refine_fails, NULL).code,
         STATUS_INTERNAL);
+    /* Nothing is known of the element: of a NaN, too, it has to be. */
+    true_value = 1.002;
+    ck_assert_int_eq(
+        judge_bounded(&judged, 3, 1, 1, NAN, INFINITY, REFERENCE_BOUNDED, refine_all, NULL).code,
+        STATUS_OK);
+    ck_assert_uint_eq(refined_count, 1);
     /* Equal everywhere and no bound: nothing to do. */
     ck_assert_int_eq(
         judge_bounded(&judged, 3, 1, 1, 1, 0, REFERENCE_BOUNDED, refine_all, NULL).code, STATUS_OK);

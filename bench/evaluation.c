@@ -74,6 +74,7 @@ struct status evaluation_forward(struct evaluation *evaluation)
     if (evaluation->stage != DT_NONE) {
         evaluation->tape.stage = ldexp(1, -dtype_info(evaluation->stage)->significand_bits);
         evaluation->tape.stage_tiny = dtype_ulp(evaluation->stage, 0) / 2;
+        evaluation->tape.stage_largest = dtype_info(evaluation->stage)->largest;
     }
     evaluation->tape.modes = evaluation->modes;
     evaluation->tape.twin = evaluation->twin ? &evaluation->twin->tape : NULL;

@@ -25,6 +25,7 @@ struct search {
     void *store;    /* room for n elements of the dtype, */
     double *kernel; /* and as doubles */
     double enough;
+    size_t first, end; /* the elements that are looked at */
     struct staged_fit best;
     struct trial nearest; /* of the best, */
     size_t elsewhere;     /* and its elements that are not the rounded reference */
@@ -66,7 +67,7 @@ static void count_reproduced(void *context, const double *values)
     struct look *look = context;
     const struct search *s = look->search;
     round_all(s->kernel, s->store, s->want->dtype, values, s->want->n);
-    for (size_t i = 0; i < s->want->n; i++) {
+    for (size_t i = s->first; i < s->end; i++) {
         bool differs = !agrees(s, i, s->got[i], s->rounded[i]);
         look->rounded_elsewhere += !agrees(s, i, s->kernel[i], s->rounded[i]);
         if (agrees(s, i, s->got[i], s->kernel[i])) {
@@ -145,6 +146,18 @@ static struct status try_single_steps(struct search *s, const struct staged_choi
     return status_ok();
 }
 
+/* Kernels that round at the last steps alone, as where the call is one kernel and its gradient is composed of many. */
+static struct status try_last_steps(struct search *s, struct staged_choice from)
+{
+    struct trial trial;
+    const int steps = s->want->staged_step_count;
+    for (int k = 1; k < steps && !is_over(s); k++) {
+        from.kept = UINT64_MAX << k;
+        TRY(try_kernel(s, &from, &trial));
+    }
+    return status_ok();
+}
+
 /* From a kernel on, one step changed at a time, for as long as that fits better. */
 static struct status descend(struct search *s, struct staged_choice from)
 {
@@ -168,6 +181,18 @@ static struct status descend(struct search *s, struct staged_choice from)
     return status_ok();
 }
 
+/* Start anew with these elements. */
+static void look_at(struct search *s, size_t first, size_t end)
+{
+    s->first = first;
+    s->end = end;
+    s->best = (struct staged_fit){ .differing = 0 };
+    s->tried = s->elsewhere = 0;
+    s->can = false;
+    for (size_t i = first; i < end; i++)
+        s->best.differing += !agrees(s, i, s->got[i], s->rounded[i]);
+}
+
 static struct status search_open(struct search *s, struct arena *arena, const struct tensor *got)
 {
     size_t n = s->want->n;
@@ -181,7 +206,7 @@ static struct status search_open(struct search *s, struct arena *arena, const st
     s->got = values;
     s->rounded = rounded;
     s->wide = s->want->kernel_bound && s->want->stage_dtype != s->want->dtype;
-    for (size_t i = 0; i < n; i++) s->best.differing += !agrees(s, i, values[i], rounded[i]);
+    look_at(s, 0, n);
     return status_ok();
 }
 
@@ -190,47 +215,100 @@ static double log_choices(size_t n, size_t k)
     return log_gamma((double)n + 1) - log_gamma((double)k + 1) - log_gamma((double)(n - k) + 1);
 }
 
-/* P(at least `reproduced` of `differing` elements among `n` are among the kernel's own, in its direction), times the kernels. */
-static double chance_of(const struct search *s)
+/* P(at least `reproduced` of `differing` elements among n are among the f of the kernel's own, in its direction), times the kernels. */
+static double chance_of(const struct staged_fit *fit, size_t n, size_t f, double kernels)
 {
-    size_t n = s->want->n, d = s->best.differing, f = s->elsewhere;
-    size_t most = d < f ? d : f;
+    size_t d = fit->differing, most = d < f ? d : f;
     double sum = 0;
-    for (size_t k = s->best.reproduced; k <= most; k++) {
+    for (size_t k = fit->reproduced; k <= most; k++) {
         if (d - k > n - f) continue;
         double one = log_choices(f, k) + log_choices(n - f, d - k) - log_choices(n, d);
-        sum += exp(one - (double)s->best.reproduced * log(2));
+        sum += exp(one - (double)fit->reproduced * log(2));
     }
-    return fmin(1, sum * (double)s->tried);
+    return fmin(1, sum * kernels);
+}
+
+/* The best of all kernels for the elements that are looked at. */
+static struct status search_kernels(struct search *s)
+{
+    s->most = PLAIN_KERNELS;
+    TRY(try_plain_kernels(s));
+    double work = (double)s->want->n * (double)(s->want->staged_step_count + 1);
+    s->most = (size_t)fmax(fmin(MOST_KERNELS, MOST_WORK / work), PLAIN_KERNELS);
+    const unsigned ways = s->want->staged_gradient ? 4 : 2;
+    struct staged_choice none[4], plain = s->best.choice;
+    for (unsigned k = 0; s->can && k < ways; k++) {
+        none[k] = s->best.choice;
+        none[k].kept = UINT64_MAX;
+        none[k].numbers = false;
+        none[k].composed_functions = k & 1;
+        none[k].stored = k >> 1;
+        TRY(try_single_steps(s, &none[k]));
+    }
+    s->best.whole = s->can && s->best.reproduced == s->best.differing && !s->best.contradicted;
+    if (s->can) TRY(try_last_steps(s, plain));
+    if (s->can) TRY(descend(s, s->best.choice));
+    if (s->can) TRY(descend(s, plain));
+    for (unsigned k = 0; s->can && k < ways; k++) TRY(descend(s, none[k]));
+    return status_ok();
+}
+
+/* The kernel of the elements before the last ones: it rounds nowhere, or it is the best for all. */
+static struct status fit_vectors(struct search *s, const struct staged_choice *best)
+{
+    struct trial trial;
+    look_at(s, 0, s->end);
+    if (s->best.differing) return try_kernel(s, best, &trial);
+    s->tried = 1;
+    s->best.share = 1;
+    return status_ok();
+}
+
+/* Elements that vectors leave over at the end go through a function of their own, which may round where that for vectors does not
+ * (PyTorch's rsqrt in bfloat16: 1 / sqrt(x) in float, and the root rounded first). Threads divide large tensors elsewhere. */
+static struct status try_vector_ends(struct search *all)
+{
+    enum { WIDTHS = 4, NOT_DIVIDED = 32768 };
+    static const size_t widths[WIDTHS] = { 64, 32, 16, 8 };
+    const size_t n = all->want->n;
+    const struct staged_choice best = all->best.choice;
+    size_t before = 0;
+    for (int k = 0; k < WIDTHS && n <= NOT_DIVIDED && all->best.share < all->enough; k++) {
+        size_t left = n % widths[k];
+        struct search vectors = *all, rest = *all;
+        if (!left || left == n || left == before) continue;
+        before = left;
+        vectors.end = n - left;
+        TRY(fit_vectors(&vectors, &best));
+        look_at(&rest, n - left, n);
+        if (!(vectors.best.share >= all->enough) || !rest.best.differing) continue;
+        TRY(search_kernels(&rest));
+        struct staged_fit joined = rest.best;
+        joined.differing += vectors.best.differing;
+        joined.reproduced += vectors.best.reproduced;
+        joined.contradicted += vectors.best.contradicted;
+        joined.share = (double)joined.reproduced / (double)(joined.differing + joined.contradicted);
+        joined.whole = false;
+        if (!rest.can || joined.share <= all->best.share) continue;
+        joined.chance = chance_of(&joined, n, rest.elsewhere + vectors.elsewhere,
+                                  (double)rest.tried * (double)all->tried * WIDTHS);
+        all->best = joined;
+    }
+    return status_ok();
 }
 
 struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *arena,
                               struct reference *want, const struct tensor *got, double enough)
 {
-    struct search s = { .want = want, .enough = enough, .most = PLAIN_KERNELS };
+    struct search s = { .want = want, .enough = enough };
     *can = false;
     *out = (struct staged_fit){ .differing = 0 };
     if (!want->compute_staged) return status_ok();
     TRY(search_open(&s, arena, got));
-    TRY(try_plain_kernels(&s));
-    double work = (double)want->n * (double)(want->staged_step_count + 1);
-    s.most = (size_t)fmax(fmin(MOST_KERNELS, MOST_WORK / work), PLAIN_KERNELS);
-    const unsigned ways = s.want->staged_gradient ? 4 : 2;
-    struct staged_choice none[4], plain = s.best.choice;
-    for (unsigned k = 0; s.can && k < ways; k++) {
-        none[k] = s.best.choice;
-        none[k].kept = UINT64_MAX;
-        none[k].numbers = false;
-        none[k].composed_functions = k & 1;
-        none[k].stored = k >> 1;
-        TRY(try_single_steps(&s, &none[k]));
-    }
-    s.best.whole = s.can && s.best.reproduced == s.best.differing && !s.best.contradicted;
-    if (s.can) TRY(descend(&s, s.best.choice));
-    if (s.can) TRY(descend(&s, plain));
-    for (unsigned k = 0; s.can && k < ways; k++) TRY(descend(&s, none[k]));
+    TRY(search_kernels(&s));
+    s.best.chance = chance_of(&s.best, want->n, s.elsewhere, (double)s.tried);
+    if (s.can) TRY(try_vector_ends(&s));
     *can = s.can;
-    s.best.chance = chance_of(&s);
     *out = s.best;
     return status_ok();
 }

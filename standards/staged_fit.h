@@ -8,9 +8,10 @@
  * are tried.
  *
  * Which steps round is a matter of the framework. Tried are the kernels that round at all steps (with and without
- * rounded numbers of the call, composed functions, other formulas, gradients from stored results), and from the best of
- * them and from those that round at no step (composed or not, from stored results or not) the others, a step at a time as
- * long as the fit grows: more elements, or the same and nearer to the others.
+ * rounded numbers of the call, composed functions, other formulas, gradients from stored results), those that round at
+ * the last steps alone, and from the best of them and from those that round at no step (composed or not, from stored results
+ * or not) the others, a step at a time as long as the fit grows: more elements, or the same and nearer to the others. Where
+ * none fits, the elements that vectors leave over may have a kernel of their own.
  */
 #ifndef PROBE_STANDARDS_STAGED_FIT_H
 #define PROBE_STANDARDS_STAGED_FIT_H

@@ -258,6 +258,18 @@ static void gelu(struct call *call)
 }
 static void gelu_backward(struct call *call) { call_return_gradients(call, gelu, of_input); }
 
+/* Gradients of a s(b) as PyTorch composes them: s c, and (((1 - s) s) a) c. */
+static void glu_steps_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                               const void *parameters)
+{
+    struct node *a = node->inputs[1], *b = node->inputs[2];
+    struct node *s = node_apply(tape, "sigmoid", b), *one = node_scalar(tape, 1);
+    struct node *slope = node_multiply(tape, node_subtract(tape, one, s), s);
+    (void)parameters;
+    gradient_pass(tape, a, s, cotangent);
+    gradient_pass(tape, b, node_multiply(tape, slope, a), cotangent);
+}
+
 /* The first half along dim times the sigmoid of the second. */
 static void glu(struct call *call)
 {
@@ -270,7 +282,10 @@ static void glu(struct call *call)
     int64_t half = x->shape[dim] / 2;
     struct node *a = node_slice(tape, x, dim, 0, half, 1),
                 *b = node_slice(tape, x, dim, half, half, 1);
-    call_return(call, node_multiply(tape, a, node_apply(tape, "sigmoid", b)));
+    struct node *y = node_multiply(tape, a, node_apply(tape, "sigmoid", b));
+    if (composes(tape))
+        y = node_stated_gradient(tape, y, 2, (struct node *[]){ a, b }, glu_steps_backward, NULL);
+    call_return(call, y);
 }
 
 static void glu_backward(struct call *call) { call_return_gradients(call, glu, of_input); }

@@ -3,6 +3,7 @@
 
 #include "bench/primitives/alias.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/selection.h"
@@ -45,7 +46,7 @@ struct node *operand_repeated(struct tape *tape, struct node *x, const struct no
 {
     int64_t shape[TENSOR_MAX_RANK];
     int rank;
-    if (!tape_is_model(tape) || tape_failed(tape) || x->integer ||
+    if (!(tape_is_model(tape) || composes(tape)) || tape_failed(tape) || x->integer ||
         !shape_broadcast(&rank, shape, x->rank, x->shape, other->rank, other->shape))
         return x;
     return node_broadcast(tape, x, rank, shape);

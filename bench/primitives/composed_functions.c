@@ -131,10 +131,19 @@ struct node *composed_function(struct tape *tape, const char *function, struct n
     return NULL;
 }
 
-/* a f(b), 0 where a is 0 */
+/* Of small whole exponents, as products: a a a, and 1 / (a a); others are functions. */
+static struct node *power_steps(struct tape *tape, struct node *a, struct node *b)
+{
+    double exponent = node_is_number(b) ? node_values(tape, b)[0] : 0;
+    if (exponent == 3) return node_multiply(tape, square(tape, a), a);
+    return exponent == -2 ? inverse(tape, square(tape, a)) : NULL;
+}
+
+/* A power, or a f(b), 0 where a is 0. */
 struct node *composed_function2(struct tape *tape, const char *function, struct node *a,
                                 struct node *b)
 {
+    if (!strcmp(function, "pow")) return power_steps(tape, a, b);
     const char *logarithm = !strcmp(function, "xlogy")     ? "log"
                             : !strcmp(function, "xlog1py") ? "log1p"
                                                            : NULL;
@@ -193,6 +202,13 @@ GRADIENT(logsigmoid_gradient)
     struct node *left = node_compare(tape, COMPARE_LT, x, node_scalar(tape, 0));
     return node_multiply(tape, node_select(tape, left, less_than_one(tape, share), share), c);
 }
+/* (-c / 2) y^3 */
+GRADIENT(rsqrt_gradient)
+{
+    (void)x;
+    struct node *cube = node_apply2(tape, "pow", y, node_scalar(tape, 3));
+    return node_multiply(tape, node_scale(tape, c, -0.5), cube);
+}
 GRADIENT(rad2deg_gradient)
 {
     (void)x, (void)y;
@@ -216,6 +232,7 @@ struct node *composed_gradient(struct tape *tape, const char *function, struct n
         { "silu", silu_gradient },
         { "sinc", sinc_gradient },
         { "logsigmoid", logsigmoid_gradient },
+        { "rsqrt", rsqrt_gradient },
         { "rad2deg", rad2deg_gradient },
         { "deg2rad", deg2rad_gradient },
     };

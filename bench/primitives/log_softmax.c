@@ -84,6 +84,19 @@ static void log_softmax_enclose(struct enclosure *enclosure, void *ball, struct 
     log_softmax_ball(enclosure, ball, node->inputs[0], node->inputs[1], i);
 }
 
+/* y = exp(stored), as gradients form it from results that were rounded: to the dtype of the stages by much more than to float. */
+static struct node *with_error_of_stored(struct tape *tape, struct node *y, struct node *stored)
+{
+    if (!(tape->stage > 0)) return node_model_error(tape, y, node_multiply(tape, y, stored), 1);
+    struct node *size = node_apply(tape, "abs", node_detach(tape, stored));
+    struct node *more = node_apply(tape, "expm1", node_scale(tape, size, tape->stage));
+    double share =
+        tape_is_typical(tape)
+            ? 2.4
+            : 1; /* of which a quarter counts, and a rounding is 1 / sqrt 3 of its bound */
+    return node_model_error(tape, y, node_multiply(tape, y, more), share / tape->unit);
+}
+
 /* c - softmax * sum(c) */
 static void log_softmax_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
@@ -92,7 +105,7 @@ static void log_softmax_backward(struct tape *tape, struct node *node, struct no
     struct node *total = x->rank ? node_sum(tape, cotangent, 1u << l->dim, true) : cotangent;
     struct node *y = tape->from_outputs ? node_apply(tape, "exp", node)
                                         : node_softmax_of_sums(tape, x, node->inputs[1]);
-    y = node_model_error(tape, y, node_multiply(tape, y, node), 1); /* exp of the rounded output */
+    y = with_error_of_stored(tape, y, node);
     tape_accumulate(tape, x, node_subtract(tape, cotangent, node_multiply(tape, y, total)));
 }
 

@@ -45,7 +45,8 @@ static bool is_of_stage(const struct tape *tape, double x)
     return x == 0 || (upper == x && fabs(x) >= tape->stage_tiny / tape->stage);
 }
 
-/* `roundings` more roundings to the dtype of the stages; none of exact numbers of that dtype. */
+/* `roundings` more roundings to the dtype of the stages; none of exact numbers of that dtype. Nothing is known of what is made of
+ * a number that may be beyond its largest. */
 static bool add_stages(struct tape *tape, struct node *node, double roundings)
 {
     bool typical = tape_is_typical(tape), uniform = !node->error;
@@ -54,13 +55,14 @@ static bool add_stages(struct tape *tape, struct node *node, double roundings)
     if (!node_need_errors(tape, node)) return false;
     for (size_t i = 0; i < node->n; i++) {
         double magnitude = fabs(node->value[i]);
-        if (exact && is_of_stage(tape, node->value[i])) {
+        if (exact && magnitude <= tape->stage_largest && is_of_stage(tape, node->value[i])) {
             node->error[i] = 0;
             continue;
         }
         double step = roundings * (tape->stage * magnitude + tape->stage_tiny);
         double e = uniform ? relative * magnitude + absolute : node->error[i];
         e = typical ? sqrt(e * e + step * step / 3) : e + step;
+        if (magnitude + e > tape->stage_largest) e = INFINITY;
         node->error[i] = isfinite(magnitude) ? e : 0;
     }
     return true;

@@ -46,9 +46,9 @@ struct tape {
     bool wide;   /* not for the reference: double instead of float */
     double unit; /* roundoff that the error bounds are about: 2^-53, or a kernel's */
     double tiny; /* what an underflow loses at most */
-    /* In a model of kernels that round between their steps: roundoff and underflow of the dtype that
+    /* In a model of kernels that round between their steps: roundoff, underflow and largest number of the dtype that
      * they round to, set after tape_open; else 0. */
-    double stage, stage_tiny;
+    double stage, stage_tiny, stage_largest;
     /* In a model of kernels in modes that a user allows (core/kernel_modes.h), or NULL; set after tape_open. */
     const struct kernel_modes *modes;
     /* Of a kernel with a mistake in its arithmetic (bench/tape/deviation.h), or NULL; with BENCH_NATIVE

@@ -95,6 +95,25 @@ KERNEL(distance_slope, return cotangent[i / length] * b(difference(i) / distance
 KERNEL(huber_slope, double d = b(X - Y), edge = fabs(d) < 0.5 ? d : copysign(0.5, d);
        return b(edge * b(1.0 / 500)) * cotangent[0];)
 KERNEL(logits_slope, double s = b(1 / b(1 + b(exp(-X)))); return b(b(s - Y) * cotangent[0]) / 500;)
+KERNEL(rsqrt_slope, double y = b(1 / sqrt(X)); return b(C * -0.5) * b(b(y * y) * y);)
+KERNEL(alpha_slope, double sum = 0;
+       for (size_t k = i; k < 500; k += length) sum += b(cotangent[k] * b(0.3)); return sum;)
+KERNEL(glu_slope, size_t at = i % length, half = length / 2;
+       double c = cotangent[i / length * half + at % half];
+       double s = b(1 / (1 + exp(-operand[0][at < half ? i + half : i])));
+       return at < half ? s * c : (1 - s) * s * operand[0][i - half] * c;)
+
+static double sum_of(size_t i, double power, double from)
+{
+    double sum = 0;
+    for (size_t k = i / length * length; k < (i / length + 1) * length; k++)
+        sum += pow(operand[0][k] - from, power);
+    return sum;
+}
+KERNEL(std_slope, double n = (double)length, mean = sum_of(i, 1, 0) / n;
+       double y = b(sqrt(sum_of(i, 2, mean) / (n - 1)));
+       double share = b(b(cotangent[i / length] / b(2 * y)) * b(2 / (n - 1)));
+       return share * b(X - b(b(sum_of(i, 1, 0)) / n));)
 
 /* `gradient`: of which argument, or -1 for the result. */
 static const struct {
@@ -129,6 +148,11 @@ static const struct {
     { "Functional.logsigmoid(bf16(500))", 0, logsigmoid_slope },
     { "Functional.log_softmax(bf16(20,25), -1)", -1, log_softmax },
     { "Functional.log_softmax(bf16(20,25), -1)", 0, log_softmax_slope },
+    { "Functional.log_softmax(bf16(2,250)[3..5], -1)", 0, log_softmax_slope },
+    { "Torch.rsqrt(bf16(500)[0.5..9])", 0, rsqrt_slope },
+    { "Torch.add(bf16(20,25), bf16(25), alpha=0.3)", 1, alpha_slope },
+    { "Functional.glu(bf16(10,50), -1)", 0, glu_slope },
+    { "Torch.std(bf16(20,25), -1)", 0, std_slope },
 };
 
 static void read_elements(double *out, const struct value *value)

@@ -117,7 +117,9 @@ def sums_of_ones():
     single = zeros(1199)
     single[599] = 1
     return are_256("sums", {
-        "scatter_add": zero.scatter_add(0, index, ones(1000)), "scatter_reduce": zero.scatter_reduce(0, index, ones(1000), "sum"),
+        "scatter_add": zero.scatter_add(0, index, ones(1000)), "index_add": zero.index_add(0, index, ones(1000)),
+        "gather": gradient(lambda x: x.gather(0, index), zero), "take": gradient(lambda x: x.take(index), zero),
+        "index_select": gradient(lambda x: x.index_select(0, index), zero), "scatter_reduce": zero.scatter_reduce(0, index, ones(1000), "sum"),
         "take_along_dim": gradient(lambda x: torch.take_along_dim(x, index, 0), zero),
         "cummax": gradient(lambda x: torch.cummax(x, 0)[0], falling), "cummin": gradient(lambda x: torch.cummin(x, 0)[0], -falling),
         "embedding": gradient(lambda w: F.embedding(index, w), zero[:, None]),
@@ -180,6 +182,24 @@ def norms():
     return are_256("norms", {
         "norm": ones(1000).norm(1), "vector_norm": torch.linalg.vector_norm(ones(1000), 1), "dist": torch.dist(ones(1000), zeros(1000), 1),
         "norm_except_dim": torch.norm_except_dim(ones(1, 1000), 1, 0), "matrix_norm": torch.linalg.matrix_norm(ones(1000, 1), 1)})
+
+
+def half_norms():
+    a, zero = torch.ones(1, 3000, dtype=torch.float16), torch.zeros(1, 3000, dtype=torch.float16)
+    got = [a.norm(), torch.linalg.vector_norm(a), torch.dist(a, zero), F.pairwise_distance(a, zero, eps=0)]
+    print("   norms of 3000 ones:", [round(g.item(), 2) for g in got])
+    return all(abs(g.item() - 2048 ** 0.5) < 0.1 for g in got)
+
+
+def nll_loss():
+    """More than half of 40 sums of 200 are off by more than a unit."""
+    wrong, of_entropy = 0, 0
+    for _ in range(40):
+        x, t = drawn(200, 40), torch.randint(0, 40, (200,))
+        want = F.nll_loss(x.double(), t, reduction="sum")
+        wrong += (F.nll_loss(x, t, reduction="sum").double() - want).abs().item() > want.abs().item() * 2 ** -7
+        of_entropy += torch.equal(F.cross_entropy(x, t, reduction="sum"), F.nll_loss(F.log_softmax(x, 1), t, reduction="sum"))
+    return wrong > 20 and of_entropy == 40
 
 
 def reflection_pad3d():

@@ -4,7 +4,7 @@
 
 FOLDER has native/ and float64/, each with dump.json and out/. KNOWN says which results are accused with reason: lines of
 `NAMES PRECISION[:PLACE][,CASE] PROOF REASON`. NAMES are names of APIs joined by |, with their kind (Aten.bitwise_or) or without it; PLACE (backward.output.1, say) is a
-pattern of the shell, PRECISION that of the accused result, float32 (and what is no float64), float64 or both, or half in a call with 16-bit tensors, and CASE one of CASES, what
+pattern of the shell, PRECISION that of the accused result, float32 (and what is no float64), float64 or both, half in a call with 16-bit tensors, or float16, and CASE one of CASES, what
 the call has to have. PROOF is one of pytorch_proofs.py. A call is known when every result of it that is accused is. A name that the catalogue (FOLDER's neighbour ops.json) lacks is
 an error. Calls with 16-bit tensors are counted by
 themselves, because some of PyTorch's kernels round between their steps, and so are calls of several floating dtypes, where they
@@ -119,7 +119,7 @@ def is_known(known, api, call, accused):
     def explains(entry, place, dtype):
         names, precision, places, case = entry
         of = "float64" if dtype in ("torch.float64", "torch.complex128") else "float32"
-        applies = has_halves(call) if precision == "half" else precision in (of, "both")
+        applies = has_halves(call) if precision == "half" else precision in (of, "both") or dtype == "torch." + precision
         return (applies and (api in names or without_kind(api) in names) and fnmatch.fnmatchcase(place, places) and
                 (not case or CASES[case](call)))
     return bool(accused) and all(any(explains(entry, *row) for entry in known) for row in accused)

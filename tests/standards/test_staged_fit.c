@@ -123,6 +123,29 @@ START_TEST(elements_that_agree_with_the_reference_count)
 }
 END_TEST
 
+/* 3000 elements are 93 vectors of 32 and 24 more, which another function rounds at other steps; where elements further from the end
+ * do so, or only some of the last, it is no such kernel. */
+START_TEST(the_end_of_vectors_may_round_elsewhere)
+{
+    static const struct staged_choice all = { .kept = 0 };
+    for (uint64_t kept = 1; kept <= 3; kept += 2) {
+        draw(kept);
+        for (size_t i = N - 24; i < N; i++) got[i] = to_bfloat16(kernel(i, &all));
+        struct staged_fit fit = find(1);
+        ck_assert_uint_gt(fit.differing, 4);
+        ck_assert_double_eq(fit.share, 1);
+        ck_assert_double_lt(fit.chance, 1e-3);
+        ck_assert(!fit.whole);
+    }
+    draw(3);
+    for (size_t i = N - 80; i < N; i++) got[i] = to_bfloat16(kernel(i, &all));
+    ck_assert_double_lt(find(1).share, 0.9);
+    draw(3);
+    for (size_t i = N - 24; i < N; i += 3) got[i] = to_bfloat16(kernel(i, &all));
+    ck_assert_double_lt(find(1).share, 0.9);
+}
+END_TEST
+
 /* NaN where a number belongs is no rounding. */
 START_TEST(a_wrong_kind_is_not_found)
 {
@@ -151,6 +174,7 @@ int main(void)
     tcase_add_test(tests, the_kernel_is_found);
     tcase_add_test(tests, faults_are_not_found);
     tcase_add_test(tests, elements_that_agree_with_the_reference_count);
+    tcase_add_test(tests, the_end_of_vectors_may_round_elsewhere);
     tcase_add_test(tests, a_wrong_kind_is_not_found);
     tcase_add_test(tests, a_right_result_says_nothing);
     suite_add_tcase(suite, tests);

@@ -24,7 +24,8 @@ static struct status staged_kernel(struct reference *reference, bool *can,
     look(context, values);
     return status_ok();
 }
-static bool with_kernel; /* judge_staged knows that kernel */
+static bool with_kernel;         /* judge_staged knows that kernel */
+static double staged_spread = 1; /* and expects of staged results this many units */
 
 /* Another start of the gradient, from which its elements are allowed four times as much. */
 static struct status four_times(struct reference *out, bool *can, struct reference *reference)
@@ -51,7 +52,7 @@ static struct judged judge_staged(double units, size_t nth,
         want[i] = 1 + unit * (double)(3 * i);
         bound[i] = rms[i] = unit * 0x1p-10;
         staged[i] = 2 * unit;
-        staged_rms[i] = unit;
+        staged_rms[i] = staged_spread * unit;
         got[i] = (float)(want[i] + (i % nth ? 0 : i % 2 ? -units : units) * unit);
     }
     struct reference reference = { .dtype = DT_F16,
@@ -123,6 +124,24 @@ START_TEST(errors_that_no_kernel_gives_are_no_roundings)
 }
 END_TEST
 
+/* Within the bounds, but more than the statistics explain (2 units where 0.25 are expected): all but all elements have to be those of a
+ * kernel. */
+START_TEST(odd_errors_are_explained_by_their_kernel_alone)
+{
+    with_kernel = true;
+    staged_spread = 0.25;
+    staged_elements = 50;
+    ck_assert_int_eq(judge_staged(2, 4, NULL).verdict, VERDICT_WARNING);
+    staged_elements = 47; /* 94 % */
+    ck_assert_int_eq(judge_staged(2, 4, NULL).verdict, VERDICT_ERROR);
+    staged_elements = 48;
+    ck_assert_int_eq(judge_staged(2, 4, NULL).verdict, VERDICT_WARNING);
+    with_kernel = false;
+    ck_assert_int_eq(judge_staged(2, 4, NULL).verdict, VERDICT_ERROR); /* none that is known */
+    staged_spread = 1;
+}
+END_TEST
+
 /* A start that does not explain the row leaves no trace: the limits of the evidence are those of the message. */
 START_TEST(a_start_that_explains_nothing_is_forgotten)
 {
@@ -177,6 +196,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, rounding_between_the_steps_is_a_warning);
     tcase_add_test(tcase, errors_that_no_kernel_gives_are_no_roundings);
+    tcase_add_test(tcase, odd_errors_are_explained_by_their_kernel_alone);
     tcase_add_test(tcase, a_start_that_explains_nothing_is_forgotten);
     tcase_add_test(tcase, a_row_is_judged_by_the_others);
     suite_add_tcase(suite, tcase);

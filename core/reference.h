@@ -85,7 +85,7 @@ struct reference {
     double *kernel_bound; /* or NULL */
     double *kernel_rms;   /* or NULL; set only together with `kernel_bound` */
     /* Fewest elements of an intermediate value that is off by more than one rounding: the elements share its errors. 0
-     * without a model. */
+     * without a model, and where `kernel_bound` is 0. */
     size_t kernel_draws;
     /* How much of their expected size all errors may have in common, but for chance: 0 as far as nothing is known of it (bench/shared_errors.h). */
     double kernel_common;

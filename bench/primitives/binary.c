@@ -175,10 +175,11 @@ static bool is_alike(const struct node *a, const struct node *b)
     return a->parameters == b->parameters;
 }
 
-/* The values that the other model has of a step, or NULL. Quotients change some of theirs (open_quotients). */
+/* The values that the other model has of a large step, or NULL. Quotients change some of theirs (open_quotients). */
 static double *take_known(struct binary_context *c, struct tape *tape, struct node *node)
 {
-    if (!tape_is_model(tape) || c->operation == '/') return NULL;
+    enum { LEAST_SHARED = 256 };
+    if (!tape_is_model(tape) || node->n < LEAST_SHARED || c->operation == '/') return NULL;
     double *values = known_values_share(tape, node, is_alike);
     c->known = values;
     return values;

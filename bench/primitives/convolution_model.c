@@ -15,14 +15,14 @@
 
 /* ---- growth -------------------------------------------------------------------------------------- */
 
-/* Sums of one of so many lots of lines are imitated: what repeats, repeats in most lines of an image. */
+/* Of the first sixteen of so many lines the sums are imitated: what repeats, repeats in most lines of an image. */
 enum { TERMS_LOOKED_AT = 1 << 14, LEAST_LOOKED_AT = 16, IMITATED = 4, WIDTH = SUM_SPREAD_LINES };
 
 /* Products that are looked at together, and the matrices that they are of. */
 struct looks {
     struct sum_spread_factors factors;
     size_t matrix[WIDTH], count;
-    size_t lots; /* that have been looked at */
+    bool imitates;
     double *term, *room;
 };
 
@@ -36,8 +36,7 @@ static void look(double *worst, struct looks *looks, const struct sampled_produc
         f->y[w] = f->y[0];
     }
     sum_spread_multiply(looks->term, x, y, f);
-    bool imitates = products->single && looks->lots++ % IMITATED == 0;
-    sum_spread_of_lines(spread, looks->term, products->k, false, true, imitates);
+    sum_spread_of_lines(spread, looks->term, products->k, false, true, looks->imitates);
     for (size_t w = 0; w < looks->count; w++) {
         double norms = x[w] * y[w], *most = worst + looks->matrix[w];
         if (norms > 0 && isfinite(spread[w])) *most = fmax(*most, spread[w] / norms);
@@ -45,30 +44,40 @@ static void look(double *worst, struct looks *looks, const struct sampled_produc
     looks->count = 0;
 }
 
-size_t convolution_growth_room(size_t k) { return 2 * WIDTH * k; }
+/* Terms, and lines that have to be made, of those that are imitated and those that are not. */
+size_t convolution_growth_room(size_t k) { return 2 * 2 * WIDTH * k; }
+
+static struct looks looks_open(const struct sampled_products *products, bool imitates, double *room)
+{
+    size_t k = products->k;
+    if (imitates) room += 2 * WIDTH * k;
+    return (struct looks){
+        .factors = { .n = k, .step_x = products->step_first, .step_y = products->step_second },
+        .imitates = imitates && products->single,
+        .term = room,
+        .room = room + WIDTH * k
+    };
+}
 
 void convolution_growths(double *growth, const struct sampled_products *products, size_t first,
                          size_t count, double *room)
 {
     const size_t k = products->k, all = products->m * products->n;
-    struct looks looks = {
-        .factors = { .n = k, .step_x = products->step_first, .step_y = products->step_second },
-        .term = room,
-        .room = room + WIDTH * k
-    };
+    struct looks looks[2] = { looks_open(products, false, room), looks_open(products, true, room) };
     memset(growth, 0, count * sizeof *growth);
     if (!k) return;
     size_t most = TERMS_LOOKED_AT / k / products->matrices + LEAST_LOOKED_AT,
            stride = all / most + 1;
     for (size_t i = 0; i < count; i++)
-        for (size_t at = 0; at < all; at += stride) {
-            size_t w = looks.count++;
-            looks.matrix[w] = i;
-            products->lines(&looks.factors.x[w], &looks.factors.y[w], products->context, first + i,
-                            at / products->n, at % products->n, looks.room + w);
-            if (looks.count == WIDTH) look(growth, &looks, products);
+        for (size_t at = 0, line = 0; at < all; at += stride, line++) {
+            struct looks *of = &looks[line / WIDTH % IMITATED == 0];
+            size_t w = of->count++;
+            of->matrix[w] = i;
+            products->lines(&of->factors.x[w], &of->factors.y[w], products->context, first + i,
+                            at / products->n, at % products->n, of->room + w);
+            if (of->count == WIDTH) look(growth, of, products);
         }
-    look(growth, &looks, products);
+    for (int i = 0; i < 2; i++) look(growth, &looks[i], products);
     for (size_t i = 0; i < count; i++) growth[i] = sqrt(growth[i]);
 }
 

@@ -71,8 +71,7 @@ const struct node *known_values_find(struct tape *tape, const struct node *node,
 
 double *known_values_share(struct tape *tape, struct node *node, steps_alike *alike)
 {
-    enum { LEAST_SHARED = 256 };
-    if (!tape_is_reference(tape) || node->n < LEAST_SHARED) return NULL;
+    if (!tape_is_reference(tape)) return NULL;
     const struct node *known = tape_is_model(tape) ? known_values_find(tape, node, alike) : NULL;
     known_values_enter(tape, node);
     return known ? known->value : NULL;

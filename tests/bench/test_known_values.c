@@ -162,8 +162,8 @@ START_TEST(sums_in_place_are_those_of_a_copy)
 }
 END_TEST
 
-/* The models of one kernel convert an input once and compute a function of it once; the reference's elements, which may
- * be refined in place, and those of other inputs and functions are none of theirs. */
+/* The models of one kernel convert an input once; inputs of the reference are none of theirs. A function is computed once, by the reference
+ * where it has been; other functions, and those of other inputs, are computed. */
 START_TEST(models_share_inputs_and_functions)
 {
     struct tape worst, typical;
@@ -181,6 +181,9 @@ START_TEST(models_share_inputs_and_functions)
     ck_assert_double_eq(found->value[3], scalar_exp(first[3]));
     ck_assert(found->relative > 0 && found->relative < known->relative);
     ck_assert(node_apply(&typical, "tanh", b)->value != known->value);
+    struct node *before = node_apply(&reference, "erf", leaf(&reference, first));
+    ck_assert_ptr_eq(node_apply(&worst, "erf", a)->value, before->value);
+    ck_assert_ptr_eq(node_apply(&typical, "erf", b)->value, before->value);
     ck_assert(node_apply(&typical, "exp", c)->value != known->value);
     ck_assert(!tape_failed(&worst) && !tape_failed(&typical));
 }

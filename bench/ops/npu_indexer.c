@@ -227,95 +227,129 @@ static struct node *dequantized(struct call *call, struct node *x, const char *n
                          node_reshape(call->tape, scale, x->rank, shape));
 }
 
-/* The keys with the largest scores of each query, -1 behind the last that it sees, and (return_value) their scores. detail 1:
- * of quantized queries and keys, without scores. */
-static void lightning_indexer(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
-                *weights = call_tensor(call, "weights"), **parts;
-    bool quantized = call->op->detail;
-    int64_t wanted = call_int(call, "sparse_count");
-    enum dtype dtype = q->dtype;
+/* A call of the lightning indexer, and the keys that it chooses. */
+struct indexer {
+    struct call *call;
+    struct node *q, *k, *weights;
+    bool quantized, values; /* values: the scores of what is chosen are a result, too */
+    int64_t wanted;
     struct sequences s;
+    struct node *chosen, *theirs; /* theirs: the device's choice, or NULL */
+};
+
+static bool open_indexer(struct indexer *x, struct call *call)
+{
+    *x = (struct indexer){ .call = call,
+                           .q = call_tensor(call, "query"),
+                           .k = call_tensor(call, "key"),
+                           .weights = call_tensor(call, "weights"),
+                           .quantized = call->op->detail,
+                           .wanted = call_int(call, "sparse_count") };
     if (!call_require(
             call,
             call_is_none(call, "block_table") &&
                 !strcmp(call_string(call, "layout_query"), call_string(call, "layout_key")),
             "keys in pages are not followed here") ||
-        !call_require(call,
-                      wanted >= 1 && wanted <= 8192 &&
-                          (quantized ? q->dtype == k->dtype : !q->integer && !k->integer),
-                      "queries and keys of one kind, and up to 8192 of them, are needed"))
-        return;
-    if (quantized) {
-        q = dequantized(call, q, "query_dequant_scale");
-        k = dequantized(call, k, "key_dequant_scale");
+        !call_require(
+            call,
+            x->wanted >= 1 && x->wanted <= 8192 &&
+                (x->quantized ? x->q->dtype == x->k->dtype : !x->q->integer && !x->k->integer),
+            "queries and keys of one kind, and up to 8192 of them, are needed"))
+        return false;
+    if (x->quantized) {
+        x->q = dequantized(call, x->q, "query_dequant_scale");
+        x->k = dequantized(call, x->k, "key_dequant_scale");
     }
-    if (tape_failed(tape) || !read_sequences(call, &s, q, k, weights, "layout_query",
-                                             "actual_seq_lengths_query", "actual_seq_lengths_key"))
-        return;
-    bool values = !quantized && call_bool(call, "return_value");
-    struct node *lengths = s.packed ? NULL : call_optional_tensor(call, "actual_seq_lengths_key");
-    struct node *q_lengths = s.packed ? NULL
-                                      : call_optional_tensor(call, "actual_seq_lengths_query");
-    for (int64_t b = 0; b < (s.packed ? 0 : q->shape[0]); b++)
+    x->values = !x->quantized && call_bool(call, "return_value");
+    return !tape_failed(call->tape) &&
+           read_sequences(call, &x->s, x->q, x->k, x->weights, "layout_query",
+                          "actual_seq_lengths_query", "actual_seq_lengths_key");
+}
+
+/* Of a batch: how many keys each sequence has. */
+static bool take_key_lengths(struct indexer *x)
+{
+    struct call *call = x->call;
+    if (x->s.packed) return true;
+    const struct node *lengths = call_optional_tensor(call, "actual_seq_lengths_key"),
+                      *q_lengths = call_optional_tensor(call, "actual_seq_lengths_query");
+    size_t batch = (size_t)x->q->shape[0];
+    for (size_t b = 0; b < batch; b++)
         if (!call_require(
                 call,
-                (!lengths || (lengths->integer && lengths->n == (size_t)q->shape[0] &&
-                              lengths->integer[b] >= 1 && lengths->integer[b] <= k->shape[1])) &&
-                    (!q_lengths || (q_lengths->integer && q_lengths->n == (size_t)q->shape[0] &&
-                                    q_lengths->integer[b] == q->shape[1])),
+                (!lengths || (lengths->integer && lengths->n == batch && lengths->integer[b] >= 1 &&
+                              lengths->integer[b] <= x->k->shape[1])) &&
+                    (!q_lengths || (q_lengths->integer && q_lengths->n == batch &&
+                                    q_lengths->integer[b] == x->q->shape[1])),
                 "shorter sequences of queries are not followed here"))
-            return;
-    s.lengths = lengths ? lengths->integer : NULL;
-    int64_t shape[4], rank = q->rank, at = 0;
-    memcpy(shape, q->shape, sizeof shape);
-    shape[rank - 2] = 1;
-    shape[rank - 1] = wanted;
-    struct node *chosen = node_new_integer(tape, DT_I32, (int)rank, shape);
-    if (tape_failed(tape)) return;
-    struct node *theirs = call_device_integers(call, 0, chosen);
-    parts = tape_allocate(tape, (size_t)s.count + 1, sizeof *parts);
-    int used = 0;
-    for (int i = 0; !tape_failed(tape) && i < s.count; i++) {
-        struct node *own_q = node_to_real(tape, sequence_of(tape, &s, q, false, i)),
-                    *own_k = node_to_real(tape, sequence_of(tape, &s, k, true, i)),
-                    *own_w = sequence_of(tape, &s, weights, false, i);
-        int64_t rows = own_q->shape[0], columns = own_k->shape[0], place[2] = { rows, wanted };
-        if (!rows) continue;
-        struct node *scores = weighted(tape, relevance(tape, own_q, own_k), own_w);
-        struct sort_item *items = tape_allocate(tape, 2 * (size_t)columns + 1, sizeof *items);
-        int64_t *taken = tape_allocate(tape, (size_t)columns + 1, sizeof *taken),
-                *map = tape_allocate(tape, (size_t)(rows * wanted) + 1, sizeof *map);
-        const double *value = node_values(tape, scores);
-        (void)node_values(tape, own_q), (void)node_values(tape, own_k);
-        (void)node_values(tape, own_w);
-        if (tape_failed(tape)) return;
-        for (int64_t r = 0; r < rows; r++, at += wanted) {
-            struct choice c = { value + r * columns, keys_seen(&s, r, rows, columns), wanted, 0,
-                                slack_of(own_q, own_k, own_w, r, quantized) };
-            c.count = c.seen < wanted ? c.seen : wanted;
-            if (!call_require(call, !values || c.count == wanted,
-                              "the values where a query sees fewer keys are not published"))
-                return;
-            if (theirs && is_right_choice(&c, theirs->integer + at, taken))
-                memcpy(chosen->integer + at, theirs->integer + at,
-                       (size_t)wanted * sizeof *chosen->integer);
-            else own_choice(&c, items, chosen->integer + at);
-            for (int64_t p = 0; p < wanted; p++) {
-                int64_t key = chosen->integer[at + p];
-                map[r * wanted + p] = key < 0 ? -1 : r * columns + key;
-            }
-        }
-        if (values) parts[used++] = node_gather(tape, scores, 2, place, map, 0);
+            return false;
+    x->s.lengths = lengths ? lengths->integer : NULL;
+    return true;
+}
+
+/* The keys of the queries of sequence i, from place *at of what is chosen on; and their scores where these are a result, else NULL. */
+static bool choose_keys(struct indexer *x, struct node **values, int64_t *at, int i)
+{
+    struct call *call = x->call;
+    struct tape *tape = call->tape;
+    struct node *q = node_to_real(tape, sequence_of(tape, &x->s, x->q, false, i)),
+                *k = node_to_real(tape, sequence_of(tape, &x->s, x->k, true, i)),
+                *w = sequence_of(tape, &x->s, x->weights, false, i);
+    int64_t rows = q->shape[0], columns = k->shape[0], wanted = x->wanted,
+            shape[2] = { rows, wanted };
+    *values = NULL;
+    if (!rows) return true;
+    struct node *scores = weighted(tape, relevance(tape, q, k), w);
+    struct sort_item *items = tape_allocate(tape, 2 * (size_t)columns + 1, sizeof *items);
+    int64_t *taken = tape_allocate(tape, (size_t)columns + 1, sizeof *taken),
+            *map = tape_allocate(tape, (size_t)(rows * wanted) + 1, sizeof *map);
+    const double *value = node_values(tape, scores);
+    (void)node_values(tape, q), (void)node_values(tape, k), (void)node_values(tape, w);
+    if (tape_failed(tape)) return false;
+    for (int64_t r = 0; r < rows; r++, *at += wanted) {
+        struct choice c = { value + r * columns, keys_seen(&x->s, r, rows, columns), wanted, 0,
+                            slack_of(q, k, w, r, x->quantized) };
+        int64_t *places = x->chosen->integer + *at;
+        c.count = c.seen < wanted ? c.seen : wanted;
+        if (!call_require(call, !x->values || c.count == wanted,
+                          "the values where a query sees fewer keys are not published"))
+            return false;
+        if (x->theirs && is_right_choice(&c, x->theirs->integer + *at, taken))
+            memcpy(places, x->theirs->integer + *at, (size_t)wanted * sizeof *places);
+        else own_choice(&c, items, places);
+        for (int64_t p = 0; p < wanted; p++)
+            map[r * wanted + p] = places[p] < 0 ? -1 : r * columns + places[p];
     }
-    call_return(call, chosen);
-    if (quantized) return;
-    if (values && used)
+    if (x->values) *values = node_gather(tape, scores, 2, shape, map, 0);
+    return true;
+}
+
+/* The keys with the largest scores of each query, -1 behind the last that it sees, and (return_value) their scores. detail 1:
+ * of quantized queries and keys, without scores. */
+static void lightning_indexer(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct indexer x;
+    if (!open_indexer(&x, call) || !take_key_lengths(&x)) return;
+    int64_t shape[4], rank = x.q->rank, at = 0;
+    memcpy(shape, x.q->shape, sizeof shape);
+    shape[rank - 2] = 1;
+    shape[rank - 1] = x.wanted;
+    x.chosen = node_new_integer(tape, DT_I32, (int)rank, shape);
+    if (tape_failed(tape)) return;
+    x.theirs = call_device_integers(call, 0, x.chosen);
+    struct node **parts = tape_allocate(tape, (size_t)x.s.count + 1, sizeof *parts), *values;
+    int used = 0;
+    for (int i = 0; !tape_failed(tape) && i < x.s.count; i++) {
+        if (!choose_keys(&x, &values, &at, i)) return;
+        if (values) parts[used++] = values;
+    }
+    call_return(call, x.chosen);
+    if (x.quantized) return;
+    if (x.values && used)
         call_return_typed(
             call, node_reshape(tape, node_concatenate(tape, parts, used, 0), (int)rank, shape),
-            dtype);
+            x.q->dtype);
     else call_return_none(call);
 }
 
@@ -381,18 +415,28 @@ static struct node *stored_as(struct tape *tape, struct node *x, enum dtype dtyp
     return unit > 0 ? node_model_error(tape, x, x, unit * 0x1p24) : x;
 }
 
-/* With p the mean over heads of the attention that the statistics softmax_max and softmax_sum belong to, and s the softmax
- * of the scores by theirs: the loss, the sum of p (log p - log s), and its gradients towards query_index, key_index and
- * weights, those of the scores being s - p. */
-static void dense_indexer_loss(struct call *call)
+/* A call of the loss of a dense indexer: the attention that the index learns from, and the index. */
+struct dense_loss {
+    struct call *call;
+    struct node *q, *k, *q_index, *k_index, *weights;
+    double scale;
+    struct sequences s;
+};
+
+static bool open_dense_loss(struct dense_loss *x, struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
                 *q_index = call_tensor(call, "query_index"),
-                *k_index = call_tensor(call, "key_index"), *weights = call_tensor(call, "weights");
-    double scale = call_real(call, "scale_value");
-    struct sequences s;
-    if (!read_sequences(call, &s, q_index, k_index, weights, "layout", "actual_seq_qlen",
+                *k_index = call_tensor(call, "key_index");
+    *x = (struct dense_loss){ call,
+                              q,
+                              k,
+                              q_index,
+                              k_index,
+                              call_tensor(call, "weights"),
+                              .scale = call_real(call, "scale_value") };
+    if (!read_sequences(call, &x->s, q_index, k_index, x->weights, "layout", "actual_seq_qlen",
                         "actual_seq_klen") ||
         !call_require(call,
                       !q_index->integer && !k_index->integer && !q->integer && !k->integer &&
@@ -400,69 +444,108 @@ static void dense_indexer_loss(struct call *call)
                           q->shape[q->rank - 2] == k->shape[k->rank - 2] &&
                           q->shape[q->rank - 1] == k->shape[k->rank - 1] &&
                           q->shape[0] == q_index->shape[0] && k->shape[0] == k_index->shape[0] &&
-                          (s.packed ||
+                          (x->s.packed ||
                            (q->shape[1] == q_index->shape[1] && k->shape[1] == k_index->shape[1])),
                       "the attention has the queries of the index, and a key for each head") ||
         !call_require(call, call_is_none(call, "query_rope") == call_is_none(call, "key_rope"),
                       "query_rope and key_rope belong together"))
-        return;
-    if (!call_is_none(call, "query_rope")) {
-        struct node *both[2][2] = { { q, call_tensor(call, "query_rope") },
-                                    { k, call_tensor(call, "key_rope") } };
-        q = node_concatenate(tape, both[0], 2, q->rank - 1);
-        k = node_concatenate(tape, both[1], 2, k->rank - 1);
-    }
-    struct node **parts[3], *loss = node_scalar(tape, 0);
-    for (int x = 0; x < 3; x++) parts[x] = tape_allocate(tape, (size_t)s.count, sizeof **parts);
+        return false;
+    if (call_is_none(call, "query_rope")) return true;
+    struct node *both[2][2] = { { q, call_tensor(call, "query_rope") },
+                                { k, call_tensor(call, "key_rope") } };
+    x->q = node_concatenate(tape, both[0], 2, q->rank - 1);
+    x->k = node_concatenate(tape, both[1], 2, k->rank - 1);
+    return true;
+}
+
+/* The probabilities of the attention in sequence i, queries q and keys k, in the mean of its heads. */
+static struct node *attention_share(const struct dense_loss *x, struct node *q, struct node *k,
+                                    int i, struct node *mask)
+{
+    struct tape *tape = x->call->tape;
+    int64_t rows = q->shape[0], heads = q->shape[1];
+    struct node *scores = compose_matmul(tape, node_transpose(tape, q, 0, 1),
+                                         node_transpose(tape, node_transpose(tape, k, 0, 1), 1, 2));
+    struct node *p = share_of(tape, node_scale(tape, scores, x->scale),
+                              by_head(x->call, &x->s, "softmax_max", i, heads, rows),
+                              by_head(x->call, &x->s, "softmax_sum", i, heads, rows), mask);
+    return node_mean(tape, p, 1, false);
+}
+
+/* The gradients of the index's queries, keys and weights in a sequence, whose scores have gradient d (rows, columns). */
+static void index_gradients(const struct dense_loss *x, struct node *gradients[3], struct node *d,
+                            struct node *relevant, struct node *q, struct node *k,
+                            struct node *weights)
+{
+    struct tape *tape = x->call->tape;
+    int64_t rows = q->shape[0], columns = k->shape[0], indexers = q->shape[1], width = k->shape[2];
+    int64_t middle[3] = { rows, 1, columns }, column[3] = { rows, indexers, 1 },
+            flat[2] = { columns, width }, tall[2] = { rows * indexers, columns },
+            wide[2] = { rows * indexers, width };
+    d = node_reshape(tape, d, 3, middle);
+    if (tape_failed(tape)) return;
+    gradients[2] = node_sum(tape, node_multiply(tape, d, relevant), 4, false);
+    struct node *open = node_compare(tape, COMPARE_GT, relevant, node_scalar(tape, 0));
+    struct node *inner = node_multiply(tape, d, node_reshape(tape, weights, 3, column));
+    inner = node_select(tape, open, inner, node_scalar(tape, 0));
+    inner = stored_as(tape, inner, x->q_index->dtype);
+    gradients[0] = compose_matmul(tape, inner, node_reshape(tape, k, 2, flat));
+    gradients[1] = compose_matmul(tape,
+                                  node_transpose(tape, node_reshape(tape, inner, 2, tall), 0, 1),
+                                  node_reshape(tape, q, 2, wide));
+}
+
+/* What sequence i adds to the loss, and its gradients. False when the call is refused. */
+static bool sequence_loss(const struct dense_loss *x, struct node **loss, struct node *gradients[3],
+                          int i)
+{
+    struct call *call = x->call;
+    struct tape *tape = call->tape;
+    struct node *q = sequence_of(tape, &x->s, x->q, false, i),
+                *k = sequence_of(tape, &x->s, x->k, true, i),
+                *q_index = sequence_of(tape, &x->s, x->q_index, false, i),
+                *k_index = sequence_of(tape, &x->s, x->k_index, true, i),
+                *weights = sequence_of(tape, &x->s, x->weights, false, i);
+    int64_t rows = q->shape[0], columns = k->shape[0];
+    if (!call_require(call, rows >= 1 && columns >= rows,
+                      "a sequence has queries, and at least as many keys"))
+        return false;
+    struct node *mask = unseen(tape, &x->s, rows, columns);
+    struct node *p = attention_share(x, q, k, i, mask);
+    struct node *relevant = relevance(tape, q_index, k_index);
+    struct node *share = share_of(tape, weighted(tape, relevant, weights),
+                                  of_rows(call, &x->s, "softmax_max_index", i, rows),
+                                  of_rows(call, &x->s, "softmax_sum_index", i, rows), mask);
+    struct node *difference = node_subtract(tape, bounded_log(tape, p), bounded_log(tape, share));
+    *loss = node_add(tape, *loss, node_sum(tape, node_multiply(tape, p, difference), ~0u, false));
+    index_gradients(x, gradients, node_subtract(tape, share, p), relevant, q_index, k_index,
+                    weights);
+    return !tape_failed(tape);
+}
+
+/* With p the mean over heads of the attention that the statistics softmax_max and softmax_sum belong to, and s the softmax
+ * of the scores by theirs: the loss, the sum of p (log p - log s), and its gradients towards query_index, key_index and
+ * weights, those of the scores being s - p. */
+static void dense_indexer_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct dense_loss x;
+    if (!open_dense_loss(&x, call)) return;
+    struct node **parts[3], *loss = node_scalar(tape, 0), *own[3];
+    for (int g = 0; g < 3; g++) parts[g] = tape_allocate(tape, (size_t)x.s.count, sizeof **parts);
     int used = 0;
-    for (int i = 0; !tape_failed(tape) && i < s.count; i++) {
-        struct node *own[5] = { sequence_of(tape, &s, q, false, i),
-                                sequence_of(tape, &s, k, true, i),
-                                sequence_of(tape, &s, q_index, false, i),
-                                sequence_of(tape, &s, k_index, true, i),
-                                sequence_of(tape, &s, weights, false, i) };
-        int64_t rows = own[0]->shape[0], columns = own[1]->shape[0], heads = own[0]->shape[1],
-                indexers = own[2]->shape[1], flat[2] = { columns, own[3]->shape[2] };
-        if (!call_require(call, rows >= 1 && columns >= rows,
-                          "a sequence has queries, and at least as many keys"))
-            return;
-        struct node *mask = unseen(tape, &s, rows, columns);
-        struct node *scores =
-            compose_matmul(tape, node_transpose(tape, own[0], 0, 1),
-                           node_transpose(tape, node_transpose(tape, own[1], 0, 1), 1, 2));
-        struct node *p = share_of(tape, node_scale(tape, scores, scale),
-                                  by_head(call, &s, "softmax_max", i, heads, rows),
-                                  by_head(call, &s, "softmax_sum", i, heads, rows), mask);
-        p = node_mean(tape, p, 1, false);
-        struct node *relevant = relevance(tape, own[2], own[3]);
-        struct node *share = share_of(tape, weighted(tape, relevant, own[4]),
-                                      of_rows(call, &s, "softmax_max_index", i, rows),
-                                      of_rows(call, &s, "softmax_sum_index", i, rows), mask);
-        struct node *difference =
-            node_subtract(tape, bounded_log(tape, p), bounded_log(tape, share));
-        loss = node_add(tape, loss, node_sum(tape, node_multiply(tape, p, difference), ~0u, false));
-        int64_t middle[3] = { rows, 1, columns }, column[3] = { rows, indexers, 1 };
-        struct node *d = node_reshape(tape, node_subtract(tape, share, p), 3, middle);
-        if (tape_failed(tape)) return;
-        parts[2][used] = node_sum(tape, node_multiply(tape, d, relevant), 4, false);
-        struct node *open = node_compare(tape, COMPARE_GT, relevant, node_scalar(tape, 0));
-        struct node *inner = node_multiply(tape, d, node_reshape(tape, own[4], 3, column));
-        inner = node_select(tape, open, inner, node_scalar(tape, 0));
-        inner = stored_as(tape, inner, q_index->dtype);
-        parts[0][used] = compose_matmul(tape, inner, node_reshape(tape, own[3], 2, flat));
-        int64_t tall[2] = { rows * indexers, columns }, wide[2] = { rows * indexers, flat[1] };
-        parts[1][used++] =
-            compose_matmul(tape, node_transpose(tape, node_reshape(tape, inner, 2, tall), 0, 1),
-                           node_reshape(tape, own[2], 2, wide));
+    for (int i = 0; !tape_failed(tape) && i < x.s.count; i++, used++) {
+        if (!sequence_loss(&x, &loss, own, i)) return;
+        for (int g = 0; g < 3; g++) parts[g][used] = own[g];
     }
     if (!call_require(call, used >= 1, "there are no queries")) return;
-    struct node *like[3] = { q_index, k_index, weights };
-    for (int x = 0; x < 3; x++) {
-        struct node *y = node_concatenate(tape, parts[x], used, 0);
-        if (!call_require(call, y->n == like[x]->n, "the sequences do not have all keys")) return;
+    struct node *like[3] = { x.q_index, x.k_index, x.weights };
+    for (int g = 0; g < 3; g++) {
+        struct node *y = node_concatenate(tape, parts[g], used, 0);
+        if (!call_require(call, y->n == like[g]->n, "the sequences do not have all keys")) return;
         y = node_model_open_at_infinity(tape, y); /* of exponentials that overflow, or NaN */
-        call_return_typed(call, node_reshape(tape, y, like[x]->rank, like[x]->shape),
-                          like[x]->dtype);
+        call_return_typed(call, node_reshape(tape, y, like[g]->rank, like[g]->shape),
+                          like[g]->dtype);
     }
     int64_t lone[1] = { 1 };
     call_return_typed(call, node_reshape(tape, loss, 1, lone), DT_F32);

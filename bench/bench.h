@@ -76,12 +76,18 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
 struct status bench_native_gradients(struct value *out, struct bench *bench,
                                      const struct value *cotangents);
 
+/* How much room the elements of the results of a native evaluation of `c` take, which has its tensors; 0 where that is little. */
+size_t bench_native_room(const struct api_case *c, bool gradients);
+
+/* Results that are made from now on have their elements there, as long as there is room; `bytes` of an arena. */
+void bench_native_place(struct bench *bench, void *room, size_t bytes);
+
 /* Of a native evaluation that began when the arena stood at `mark` keep the results alone: the tensors of both lists
- * (`gradients` may be NONE) move down to the mark, and everything else that the arena has got since is forgotten, the
- * evaluation too. `start`: the first piece that was allocated behind the mark. Nothing happens where it would not free
- * much, or where a result is not a tensor of its own. */
+ * (`gradients` may be NONE) move down to the mark, where room for them may have been made, and everything else that the arena has
+ * got since is forgotten, the evaluation too. `start`: the first piece that was allocated behind the mark. `help` (or NULL) moves
+ * some. Nothing happens where it would not free much, or where a result is not a tensor of its own. */
 struct status bench_native_keep(struct value *outputs, struct value *gradients, struct arena *arena,
-                                struct arena_mark mark, const void *start);
+                                struct arena_mark mark, const void *start, struct help *help);
 
 /* Bytes of working memory that evaluating `c` may take, both directions, both arithmetics. */
 size_t bench_peak_bytes(const struct api_case *c);

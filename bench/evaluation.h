@@ -38,6 +38,10 @@ struct bench {
     bool allowed_walked;               /* and their gradients */
     struct evaluation *narrow[2];      /* and in float32, of a call that widens its arguments */
     const struct value *cotangents;    /* after bench_backward */
+    struct {
+        char *next;
+        size_t bytes;
+    } room; /* of a native one: for the elements of its results, as long as there is some */
 };
 
 /* The list of tensor arguments of call.api_case, whose nodes the evaluation makes. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/checked.h"
 #include "core/memory.h"
 
 /* A node's values as dense elements of `dtype`. */
@@ -48,17 +49,30 @@ static struct status to_elements(void *out, struct tape *tape, struct node *node
     return tape->status;
 }
 
-/* A node as a tensor of `dtype`. Floats that the tape has made and nobody has asked for as doubles are it themselves. */
-static struct status to_tensor(struct value *out, struct tape *tape, struct node *node,
-                               enum dtype dtype, struct arena *arena)
+/* A tensor in the room for results, where it fits. */
+static bool place_tensor(struct tensor *out, struct bench *bench, const struct node *node,
+                         enum dtype dtype)
 {
-    struct tensor *tensor = arena_allocate(arena, sizeof *tensor);
+    size_t bytes = arena_piece_bytes(node->n * dtype_info(dtype)->bytes);
+    if (bytes > bench->room.bytes) return false;
+    tensor_wrap(out, bench->room.next, dtype, node->rank, node->shape);
+    bench->room.next += bytes;
+    bench->room.bytes -= bytes;
+    return true;
+}
+
+/* A node as a tensor of `dtype`. Floats that the tape has made and nobody has asked for as doubles are it themselves. */
+static struct status to_tensor(struct value *out, struct bench *bench, struct node *node,
+                               enum dtype dtype)
+{
+    struct tensor *tensor = arena_allocate(bench->own.arena, sizeof *tensor);
     if (!tensor) return status_no_memory(0);
     if (dtype == DT_F32 && node->single && !node->value && !node->source) {
         tensor_wrap(tensor, (void *)(uintptr_t)node->single, dtype, node->rank, node->shape);
     } else {
-        TRY(tensor_create(tensor, arena, dtype, node->rank, node->shape));
-        TRY(to_elements(tensor->data, tape, node, dtype));
+        if (!place_tensor(tensor, bench, node, dtype))
+            TRY(tensor_create(tensor, bench->own.arena, dtype, node->rank, node->shape));
+        TRY(to_elements(tensor->data, &bench->own.tape, node, dtype));
     }
     *out = (struct value){ .kind = VALUE_TENSOR };
     out->tensor.record = NULL;
@@ -82,8 +96,7 @@ struct status bench_native_outputs(struct value *out, struct bench *bench)
         const struct result *result = &bench->own.call.results.items[i];
         if (result->kind == BENCH_OUTPUT_VALUE) out->list.items[i] = result->value;
         else if (result->kind != BENCH_OUTPUT_NONE)
-            TRY(to_tensor(&out->list.items[i], &bench->own.tape, result->node, result->dtype,
-                          bench->own.arena));
+            TRY(to_tensor(&out->list.items[i], bench, result->node, result->dtype));
     }
     return status_ok();
 }
@@ -98,8 +111,8 @@ struct status bench_native_gradients(struct value *out, struct bench *bench,
         struct node *gradient = evaluation_gradient(own, i);
         TRY(own->tape.status);
         if (gradient)
-            TRY(to_tensor(&out->list.items[i], &own->tape, gradient,
-                          own->call.arguments.leaves[i].value->tensor.tensor->dtype, own->arena));
+            TRY(to_tensor(&out->list.items[i], bench, gradient,
+                          own->call.arguments.leaves[i].value->tensor.tensor->dtype));
     }
     return status_ok();
 }
@@ -107,6 +120,41 @@ struct status bench_native_gradients(struct value *out, struct bench *bench,
 /* ---- results alone -------------------------------------------------------------------------- */
 
 enum { LISTS = 2, WORTH_MOVING = 1 << 20 };
+
+static bool add_recorded(struct value *value, void *context)
+{
+    const struct tensor_record *record = value->tensor.record;
+    size_t *bytes = context, n;
+    if (record && shape_elements(&n, record->rank, record->shape) && n < SIZE_MAX / 64)
+        *bytes += arena_piece_bytes(n * dtype_info(record->dtype)->bytes);
+    return true;
+}
+
+/* Gradients have the dtype and the shape of arguments. */
+static bool add_argument(struct value *value, void *context)
+{
+    const struct tensor *tensor = value->tensor.tensor;
+    size_t *bytes = context;
+    if (tensor && dtype_info(tensor->dtype)->kind >= KIND_FLOAT)
+        *bytes += arena_piece_bytes(tensor_elements(tensor) * dtype_info(tensor->dtype)->bytes);
+    return true;
+}
+
+size_t bench_native_room(const struct api_case *c, bool gradients)
+{
+    struct value outputs = c->outputs, args = c->args, kwargs = c->kwargs;
+    size_t bytes = 0;
+    (void)value_each_tensor(&outputs, add_recorded, &bytes);
+    if (gradients) (void)value_each_tensor(&args, add_argument, &bytes);
+    if (gradients) (void)value_each_tensor(&kwargs, add_argument, &bytes);
+    return bytes < WORTH_MOVING ? 0 : bytes;
+}
+
+void bench_native_place(struct bench *bench, void *room, size_t bytes)
+{
+    bench->room.next = room;
+    bench->room.bytes = bytes;
+}
 
 /* A result that stays, and the list and the place that it is entered in. */
 struct kept {
@@ -173,8 +221,42 @@ static struct status enter_kept(struct value *const *lists, const size_t *length
     return status_ok();
 }
 
+/* Bytes that move down a way, in parts. */
+struct moving {
+    char *to;
+    const char *from;
+    size_t bytes;
+};
+
+enum { MOVED_PART = 1 << 20 };
+
+static struct status move_part(void *context, size_t number, void *scratch)
+{
+    const struct moving *m = context;
+    size_t start = number * MOVED_PART, left = m->bytes - start;
+    (void)scratch;
+    memcpy(m->to + start, m->from + start, left < MOVED_PART ? left : MOVED_PART);
+    return status_ok();
+}
+
+/* What is moved no further than the way overlaps nothing of itself: so much at a time. */
+static void move_in_parts(void *context, void *to, const void *from, size_t bytes)
+{
+    size_t way = (size_t)((const char *)from - (char *)to);
+    if (way < MOVED_PART) {
+        memmove(to, from, bytes);
+        return;
+    }
+    for (size_t done = 0; done < bytes; done += way) {
+        struct moving moving = { (char *)to + done, (const char *)from + done,
+                                 bytes - done < way ? bytes - done : way };
+        size_t parts = (moving.bytes - 1) / MOVED_PART + 1;
+        (void)parallel_run(context, NULL, &(struct parallel){ parts, 0, move_part, &moving });
+    }
+}
+
 struct status bench_native_keep(struct value *outputs, struct value *gradients, struct arena *arena,
-                                struct arena_mark mark, const void *start)
+                                struct arena_mark mark, const void *start, struct help *help)
 {
     struct value *lists[LISTS] = { outputs, gradients };
     const size_t lengths[LISTS] = { length_of(outputs), length_of(gradients) };
@@ -185,7 +267,7 @@ struct status bench_native_keep(struct value *outputs, struct value *gradients, 
     struct arena_piece *elements = memory_allocate_zeroed(most, sizeof *elements);
     struct status status = kept && elements ? status_ok() : status_no_memory(0);
     if (!status.code && find_kept(kept, elements, &count, lists, start) &&
-        arena_rewind_keeping(arena, mark, elements, count))
+        arena_rewind_keeping(arena, mark, elements, count, move_in_parts, help))
         status = enter_kept(lists, lengths, kept, elements, count, arena);
     memory_release(kept);
     memory_release(elements);

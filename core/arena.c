@@ -83,6 +83,8 @@ static size_t padded_bytes(size_t bytes)
     return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
+size_t arena_piece_bytes(size_t bytes) { return padded_bytes(bytes) + GAP; }
+
 bool (*arena_fault)(size_t bytes);
 
 void *arena_allocate(struct arena *arena, size_t bytes)
@@ -207,23 +209,30 @@ void arena_rewind(struct arena *arena, struct arena_mark mark)
     arena->used_bytes = mark.used_bytes;
 }
 
+static void move_bytes(void *context, void *to, const void *from, size_t bytes)
+{
+    (void)context;
+    memmove(to, from, bytes);
+}
+
 bool arena_rewind_keeping(struct arena *arena, struct arena_mark mark, struct arena_piece *pieces,
-                          size_t count)
+                          size_t count, arena_mover *move, void *context)
 {
     if (!arena_can_rewind(arena, mark)) return false;
     struct arena_block *block = arena->reserved;
     size_t filled = mark.range_filled;
     for (size_t i = 0; i < count; i++) {
         if ((uintptr_t)(block->start + filled) > (uintptr_t)pieces[i].data) return false;
-        filled += padded_bytes(pieces[i].bytes) + GAP;
+        filled += arena_piece_bytes(pieces[i].bytes);
     }
     filled = mark.range_filled;
     arena->used_bytes = mark.used_bytes;
+    if (!move) move = move_bytes;
     for (size_t i = 0; i < count; i++) {
         const size_t padded = padded_bytes(pieces[i].bytes);
         unsigned char *place = block->start + filled;
         ASAN_UNPOISON_MEMORY_REGION(place, pieces[i].bytes);
-        memmove(place, pieces[i].data, pieces[i].bytes);
+        if (place != pieces[i].data) move(context, place, pieces[i].data, pieces[i].bytes);
         ASAN_POISON_MEMORY_REGION(place + pieces[i].bytes, padded - pieces[i].bytes + GAP);
         pieces[i].data = place;
         filled += padded + GAP;

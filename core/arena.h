@@ -67,9 +67,13 @@ void arena_rewind(struct arena *arena, struct arena_mark mark);
 bool arena_can_rewind(const struct arena *arena,
                       struct arena_mark mark); /* does something happen? */
 
+/* Bytes of a range that a piece of `bytes` takes, those up to the next piece included; `bytes` is that of memory that there is. */
+size_t arena_piece_bytes(size_t bytes);
+
 /* Forget what was allocated since the mark but for some pieces, which move to the first room behind it.
  *
  *   pieces   apart, in the order of their addresses; then where they are now
+ *   move     moves bytes down to where they overlap themselves at most, as memmove does; NULL: memmove does
  *   returns  false, and nothing has happened, where arena_rewind would do nothing or a piece would be overwritten
  *            before its turn
  */
@@ -77,8 +81,9 @@ struct arena_piece {
     void *data;
     size_t bytes;
 };
+typedef void arena_mover(void *context, void *to, const void *from, size_t bytes);
 bool arena_rewind_keeping(struct arena *arena, struct arena_mark mark, struct arena_piece *pieces,
-                          size_t count);
+                          size_t count, arena_mover *move, void *context);
 
 /* For tests: asked before every piece that is handed out; true refuses it as exhausted. */
 extern bool (*arena_fault)(size_t bytes);

@@ -16,11 +16,14 @@ static struct status cpu_open(struct device **out, const struct device_options *
     return status_ok();
 }
 
+/* `room`: where the results are put. */
 static struct status evaluate(struct device_result *out, struct arena *arena,
-                              const struct api_case *c, bool want_gradients)
+                              const struct api_case *c, bool want_gradients, void *room,
+                              size_t room_bytes)
 {
     struct bench *bench;
     TRY(bench_open(&bench, c, arena, BENCH_NATIVE));
+    bench_native_place(bench, room, room_bytes);
     TRY(bench_native_outputs(&out->outputs, bench));
     if (!want_gradients) return status_ok();
     struct status status = bench_native_gradients(&out->gradients, bench, &c->cotangents);
@@ -38,10 +41,11 @@ static struct status cpu_run(struct device *device, struct device_result *out, s
     (void)device;
     *out = (struct device_result){ .gradients = { .kind = VALUE_NONE } };
     struct arena_mark mark = arena_mark(arena);
-    const void *start = arena_allocate(arena, 1);
-    if (!start) return status_no_memory(1);
-    TRY(evaluate(out, arena, c, want_gradients));
-    return bench_native_keep(&out->outputs, &out->gradients, arena, mark, start);
+    size_t bytes = bench_native_room(c, want_gradients);
+    void *start = arena_allocate(arena, bytes);
+    if (!start) return status_no_memory(bytes);
+    TRY(evaluate(out, arena, c, want_gradients, start, bytes));
+    return bench_native_keep(&out->outputs, &out->gradients, arena, mark, start, c->help);
 }
 
 static void cpu_close(struct device *device) { memory_release(device); }

@@ -308,7 +308,7 @@ START_TEST(results_alone_are_kept)
         lists[k].list.count = 2;
         lists[k].list.items = items[k];
     }
-    ck_assert(!bench_native_keep(&lists[0], &lists[1], &arena, mark, start).code);
+    ck_assert(!bench_native_keep(&lists[0], &lists[1], &arena, mark, start, NULL).code);
     ck_assert_uint_lt(arena.used_bytes, RESULTS * (size_t)BYTES + 10000);
     static const int order[2][2] = { { 2, 0 }, { -1, 1 } };
     for (int k = 0; k < 2; k++)

@@ -42,24 +42,125 @@ struct node *stencil_over_channels(const struct sampled *s, struct node *w)
     return node_reshape(s->tape, w, s->rank, shape);
 }
 
-struct node *stencil_sum(const struct sampled *s, const struct stencil *stencil)
+enum { MOST_INPUTS = 4 * 4 * 4 };
+
+/* The weights of the taps by dimension. */
+struct weights {
+    struct node *of[STENCIL_MOST_DIMS][STENCIL_MOST_TAPS];
+};
+
+/* The inputs times their weights; the number of an input has the tap along the first dimension as its lowest digit. */
+static struct node *weighted_sum(const struct sampled *s, const struct weights *weights, int taps,
+                                 struct node *const *input, int count)
 {
     struct node *sum = NULL;
-    int total = 1;
-    for (int d = 0; d < s->dims; d++) total *= stencil->taps;
-    for (int k = 0; k < total; k++) {
-        int64_t *index[STENCIL_MOST_DIMS];
+    for (int k = 0; k < count; k++) {
         struct node *weight = NULL;
-        for (int d = 0, rest = k; d < s->dims; d++, rest /= stencil->taps) {
-            struct node *own = stencil->weight[d][rest % stencil->taps];
+        for (int d = 0, rest = k; d < s->dims; d++, rest /= taps) {
+            struct node *own = weights->of[d][rest % taps];
             weight = weight ? node_multiply(s->tape, weight, own) : own;
-            index[d] = stencil->index[d][rest % stencil->taps];
         }
-        struct node *term =
-            node_multiply(s->tape, stencil_gathered(s, index), stencil_over_channels(s, weight));
+        struct node *term = node_multiply(s->tape, input[k], stencil_over_channels(s, weight));
         sum = sum ? node_add(s->tape, sum, term) : term;
     }
     return sum ? sum : s->x;
+}
+
+/* ---- errors that the weights of a place share ---- */
+
+/* What linear sampling is made of. */
+struct linear {
+    const struct sampled *s;
+    const struct stencil *stencil;
+    const double *into[STENCIL_MOST_DIMS];
+    const double *input[MOST_INPUTS];
+};
+
+/* The derivative of element i by the place along dimension `of`, or, with `of` -1, the sum of the magnitudes of its inputs. */
+static double slope_along(const struct linear *l, int of, size_t i, size_t place)
+{
+    double sum = 0;
+    for (int corner = 0; corner < 1 << l->s->dims; corner++) {
+        double weight = 1;
+        int k = 0;
+        for (int d = 0, digit = 1; d < l->s->dims; d++, digit *= l->stencil->taps) {
+            int beyond = corner >> d & 1;
+            double t = l->into[d][place];
+            k += beyond * digit;
+            if (d == of) weight *= beyond ? 1 : -1;
+            else if (of >= 0) weight *= beyond ? t : 1 - t;
+        }
+        sum += weight * (of < 0 ? fabs(l->input[k][i]) : l->input[k][i]);
+    }
+    return sum;
+}
+
+/* The error of element i, whose weights have the errors `own` makes of their roundings and those of the place. */
+static double shared_error(const struct linear *l, double own, size_t i, size_t place)
+{
+    const struct sampled *s = l->s;
+    double error = own, before = 0, both = 0;
+    for (int d = 0; d < s->dims; d++) {
+        double off = node_error(l->stencil->into[d], place);
+        error = tape_join(s->tape, error, fabs(slope_along(l, d, i, place)) * off);
+        both += before * off; /* of two dimensions together */
+        before += off;
+    }
+    error += both * slope_along(l, -1, i, place);
+    return error >= 0 ? error : INFINITY;
+}
+
+/* In a model: y, whose errors have the weights of a place as t and 1 - t with one error: it is multiplied by what the inputs differ by,
+ * not by each of them. Where a place may lie in either of two cells they are as they were. */
+static struct node *with_shared_errors(const struct sampled *s, const struct stencil *stencil,
+                                       struct node *y, struct node *const *input, int count)
+{
+    struct tape *tape = s->tape;
+    struct weights exact;
+    struct linear l = { .s = s, .stencil = stencil };
+    for (int d = 0; d < s->dims; d++) {
+        struct node *t = node_detach(tape, stencil->into[d]);
+        exact.of[d][0] = node_subtract(tape, node_scalar(tape, 1), t);
+        exact.of[d][1] = t;
+        exact.of[d][2] = stencil->weight[d][2];
+        l.into[d] = node_values(tape, t);
+    }
+    for (int k = 0; k < count; k++) l.input[k] = node_values(tape, input[k]);
+    struct node *own = weighted_sum(s, &exact, stencil->taps, input, count);
+    struct node *out = node_alias(tape, y, y->dtype);
+    double *error = tape_allocate(tape, y->n, sizeof *error);
+    (void)node_values(tape, own);
+    (void)node_values(tape, out);
+    if (tape_failed(tape)) return y;
+    for (size_t i = 0; i < y->n; i++) {
+        size_t place = i / (s->channels * s->points) * s->points + i % s->points;
+        bool open = false;
+        for (int d = 0; d < s->dims; d++) open |= stencil->borders[d]->integer[place] != 0;
+        error[i] = open || !isfinite(y->value[i]) ? node_error(y, i)
+                                                  : shared_error(&l, node_error(own, i), i, place);
+    }
+    out->error = error;
+    return out;
+}
+
+/* ---- sums ---- */
+
+struct node *stencil_sum(const struct sampled *s, const struct stencil *stencil)
+{
+    struct node *input[MOST_INPUTS];
+    struct weights weights;
+    int count = 1;
+    memcpy(weights.of, stencil->weight, sizeof weights.of);
+    for (int d = 0; d < s->dims; d++) count *= stencil->taps;
+    for (int k = 0; k < count; k++) {
+        int64_t *index[STENCIL_MOST_DIMS];
+        for (int d = 0, rest = k; d < s->dims; d++, rest /= stencil->taps)
+            index[d] = stencil->index[d][rest % stencil->taps];
+        input[k] = stencil_gathered(s, index);
+    }
+    struct node *y = weighted_sum(s, &weights, stencil->taps, input, count);
+    bool shared = stencil->into[0] && !tape_failed(s->tape);
+    return shared ? with_shared_errors(s, stencil, y, input, count) : y;
 }
 
 struct node *stencil_cell(const struct sampled *s, struct node *at, struct node **cell)
@@ -115,6 +216,8 @@ void stencil_linear(const struct sampled *s, struct stencil *stencil, int d, str
             stencil->index[d][k][i] = stencil_index(cell->value[i]) + k;
     stencil->weight[d][0] = node_subtract(tape, node_scalar(tape, 1), into);
     stencil->weight[d][1] = into;
-    if (stencil->taps == 3)
-        stencil->weight[d][2] = tap_beyond(tape, at, cell, borders, width, stencil->index[d][2]);
+    if (stencil->taps != 3) return;
+    stencil->weight[d][2] = tap_beyond(tape, at, cell, borders, width, stencil->index[d][2]);
+    stencil->into[d] = into;
+    stencil->borders[d] = borders;
 }

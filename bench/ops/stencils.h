@@ -24,6 +24,9 @@ struct stencil {
     int taps;
     struct node *weight[STENCIL_MOST_DIMS][STENCIL_MOST_TAPS];
     int64_t *index[STENCIL_MOST_DIMS][STENCIL_MOST_TAPS];
+    /* In a model of linear sampling: how far into its cell a place lies, which is the weight of one tap and 1 less it that of the other,
+     * and the places that may lie in two cells; else NULL. */
+    struct node *into[STENCIL_MOST_DIMS], *borders[STENCIL_MOST_DIMS];
 };
 
 /* The index of a place, far outside when the place is no number or too large. */

@@ -504,6 +504,11 @@ static const struct {
     /* Weights of one place are off by errors that cancel where the inputs are equal. */
     { "Functional.interpolate(f32(1,1,5)[10 10 10 10 10], None, 0.4, \"linear\", False)", -1, 5,
       9 },
+    { "Functional.grid_sample(f32(1,1,4,4)[10..10], f32(1,1,1,2)[0.1 0.2], align_corners=False)",
+      -1, 10, 18 },
+    { "Functional.grid_sample(f32(1,1,2,2)[10 -10 10 -10], f32(1,1,1,2)[0.01 0.2], "
+      "align_corners=False)",
+      -1, 15.5, 20 },
     /* 1,024 numbers in a row, whose roundings repeat. */
     { "Functional.avg_pool2d(f32(1,1,32,32)[0.7..0.7], 32)", -1, 7, 100 },
     /* More numbers than a model copies, by dimension: sums of 1,100 that stand for one of all. */

@@ -59,11 +59,13 @@ static size_t most_independent(const struct error_field *field)
 struct lines {
     const struct form *form;
     const struct error_field *field;
-    struct line total;
-    double met;                 /* lines that have errors; sums over them of: */
-    double means[2];            /* the squares of the means, */
-    double squares, of_squares; /* the mean squares and their squares */
-    double x, least_g, least_h; /* of the most independent errors */
+    double count, squares;           /* of all, */
+    double longest;                  /* and the most errors that one of them has */
+    double x, least_g, least_h;      /* of the most independent errors */
+    bool compared;                   /* with each other, which few forms need: */
+    double met;                      /* lines that have errors; sums over them of: */
+    double means[2];                 /* the squares of the means, */
+    double mean_squares, of_squares; /* the mean squares and their squares */
 };
 
 /* ---- adding up ------------------------------------------------------------------------------ */
@@ -210,17 +212,39 @@ void error_lines_pass_over(struct error_lines *lines, size_t first, size_t count
 
 /* ---- one form ------------------------------------------------------------------------------- */
 
-static void sum_lines(struct lines *lines)
+/* Errors and squares of all lines, in interleaved sums, and the most errors of one. */
+VECTORIZED static void sum_lines(struct lines *restrict lines, const struct line *restrict line,
+                                 size_t n)
+{
+    enum { LANES_OF_LINES = 8 };
+    double count[LANES_OF_LINES] = { 0 }, squares[LANES_OF_LINES] = { 0 },
+           longest[LANES_OF_LINES] = { 0 };
+    for (size_t j = 0; j < n; j += LANES_OF_LINES) {
+        size_t rest = n - j < LANES_OF_LINES ? n - j : LANES_OF_LINES;
+        for (size_t k = 0; k < rest; k++) {
+            count[k] += line[j + k].count;
+            squares[k] += line[j + k].squares;
+            longest[k] = line[j + k].count > longest[k] ? line[j + k].count : longest[k];
+        }
+    }
+    for (size_t k = 0; k < LANES_OF_LINES; k++) {
+        lines->count += count[k];
+        lines->squares += squares[k];
+        lines->longest = longest[k] > lines->longest ? longest[k] : lines->longest;
+    }
+}
+
+/* What the lines tell of each other. */
+static void compare_lines(struct lines *lines)
 {
     const struct form *form = lines->form;
+    lines->compared = true;
     for (size_t j = 0; j < form->count; j++) {
         const struct line *line = &form->line[j];
         if (!(line->count > 0)) continue;
         lines->met++;
-        lines->total.count += line->count;
-        lines->total.squares += line->squares;
         double square = line->squares / line->count;
-        lines->squares += square;
+        lines->mean_squares += square;
         lines->of_squares += square * square;
         for (int k = 0; k < 2; k++)
             lines->means[k] += line->sums[k] / line->count * (line->sums[k] / line->count);
@@ -263,7 +287,7 @@ static double independent_errors(const struct lines *lines, size_t j)
 {
     const struct line *line = &lines->form->line[j];
     double others = lines->met - 1, own = line->squares / line->count, independent = line->count;
-    double square = fmax(lines->squares - own, 0) / others;
+    double square = fmax(lines->mean_squares - own, 0) / others;
     double variance = fmax(lines->of_squares - own * own, 0) / others - square * square;
     double shared = 0;
     for (int k = 0; k < 2; k++) {
@@ -275,27 +299,52 @@ static double independent_errors(const struct lines *lines, size_t j)
     return fmax(fmin(independent, (double)most_independent(lines->field)), 1);
 }
 
-/* Could a line be beyond `quotient`? g and h grow with fewer independent errors. The mean square of the others is known, so no root is taken
- * of most lines. */
-static bool may_exceed(const struct lines *lines, const struct line *line, double quotient)
+/* A line can be beyond a quotient only where
+ *
+ *     squares / count > g^2 scale    or    (sum / count)^2 > h^2 scale,    scale = max(1, SPREAD^2 of others) quotient^2,
+ *
+ * with the g and h of the most independent errors, as both grow with fewer; no root or quotient is taken of most lines. */
+struct reach {
+    double count, squares; /* of all lines */
+    double least, of_rms, of_mean;
+};
+
+static struct reach reach_of(const struct lines *lines, double quotient)
 {
-    double others = lines->total.count - line->count, count = line->count;
-    double square = SPREAD * SPREAD * (lines->total.squares - line->squares);
-    double scale = LEAST_SCALE * LEAST_SCALE * others;
-    scale = (square > scale ? square : scale) * quotient * quotient * (1 - 0x1p-40);
-    double sum = fmax(fabs(line->sums[0]), fabs(line->sums[1]));
-    return count > 0 &&
-           (line->squares * others > count * lines->least_g * lines->least_g * scale ||
-            sum * sum * others > count * count * lines->least_h * lines->least_h * scale);
+    double scale = quotient * quotient * (1 - 0x1p-40);
+    return (struct reach){ .count = lines->count,
+                           .squares = lines->squares,
+                           .least = LEAST_SCALE * LEAST_SCALE / (SPREAD * SPREAD),
+                           .of_rms = SPREAD * SPREAD * scale * lines->least_g * lines->least_g,
+                           .of_mean = SPREAD * SPREAD * scale * lines->least_h * lines->least_h };
 }
 
-static void try_line(struct line_findings *out, const struct lines *lines, size_t j)
+static inline bool is_beyond(const struct line *line, const struct reach *r)
+{
+    double count = line->count, others = r->count - count, left = r->squares - line->squares;
+    double least = r->least * others, scale = left > least ? left : least;
+    double a = fabs(line->sums[0]), b = fabs(line->sums[1]), sum = a > b ? a : b;
+    return (count > 0) & ((line->squares * others > count * r->of_rms * scale) |
+                          (sum * sum * others > count * count * r->of_mean * scale));
+}
+
+VECTORIZED static size_t count_beyond(const struct line *restrict line, const struct reach *reach,
+                                      size_t n)
+{
+    const struct reach r = *reach;
+    size_t count = 0;
+    for (size_t j = 0; j < n; j++) count += is_beyond(&line[j], &r);
+    return count;
+}
+
+static void try_line(struct line_findings *out, struct lines *lines, size_t j)
 {
     const struct line *line = &lines->form->line[j];
-    double others = lines->total.count - line->count, value;
-    if (!may_exceed(lines, line, out->quotient)) return;
-    if (others < FEWEST_OTHERS || lines->met < FEWEST_LINES) return;
-    double rms = sqrt(fmax(lines->total.squares - line->squares, 0) / others);
+    double others = lines->count - line->count, value;
+    if (others < FEWEST_OTHERS) return;
+    if (!lines->compared) compare_lines(lines);
+    if (lines->met < FEWEST_LINES) return;
+    double rms = sqrt(fmax(lines->squares - line->squares, 0) / others);
     double independent = independent_errors(lines, j);
     double quotient = quotient_of(line, independent, rms, lines->x, &value);
     if (!(quotient > out->quotient)) return;
@@ -313,17 +362,28 @@ static void try_line(struct line_findings *out, const struct lines *lines, size_
                                    .dimension = lines->form->dimension };
 }
 
+/* Lines are tried a stretch at a time, where one of it can be beyond the worst that has been found. */
 static void try_form(struct line_findings *out, const struct error_field *field,
                      const struct form *form)
 {
+    enum { STRETCH = 64 };
     static const double alarms = 1e-10;
     struct lines lines = { .form = form, .field = field, .x = log((double)field->n / alarms) };
     if (!form->line) return;
-    double most = (double)most_independent(field);
+    sum_lines(&lines, form->line, form->count);
+    double most = fmin((double)most_independent(field), fmax(lines.longest, 1));
     lines.least_g = sqrt(1 + 2 * sqrt(lines.x / most) + 2 * lines.x / most);
     lines.least_h = sqrt(2 * lines.x / most);
-    sum_lines(&lines);
-    for (size_t j = 0; j < form->count; j++) try_line(out, &lines, j);
+    for (size_t first = 0; first < form->count; first += STRETCH) {
+        size_t end = form->count - first < STRETCH ? form->count : first + STRETCH;
+        struct reach reach = reach_of(&lines, out->quotient);
+        if (!count_beyond(form->line + first, &reach, end - first)) continue;
+        for (size_t j = first; j < end; j++) {
+            if (!is_beyond(&form->line[j], &reach)) continue;
+            try_line(out, &lines, j);
+            reach = reach_of(&lines, out->quotient);
+        }
+    }
 }
 
 /* ---- all forms ------------------------------------------------------------------------------ */

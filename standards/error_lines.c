@@ -42,6 +42,7 @@ struct forms {
     const struct error_field *field;
     struct form slab[TENSOR_MAX_RANK + 1], row, block[BLOCKS], lane[LANES];
     size_t row_length;
+    size_t next_row, index[TENSOR_MAX_RANK + 1]; /* and its place, but for the last dimension */
 };
 
 struct error_lines {
@@ -132,31 +133,59 @@ VECTORIZED static void add_run(struct line *line, const struct line *restrict el
     for (size_t k = 0; k < PARTS; k++) to[k] += a[k] + a[k + PARTS];
 }
 
+static inline void add_line(struct line *to, const struct line *from)
+{
+    to->count += from->count;
+    to->squares += from->squares;
+    to->sums[0] += from->sums[0];
+    to->sums[1] += from->sums[1];
+}
+
+/* The place of a row; of the next one it is known. */
+static void find_row(struct forms *forms, size_t row)
+{
+    if (row == forms->next_row) return;
+    forms->next_row = row;
+    for (int d = forms->field->rank - 2; d >= 0; d--) {
+        forms->index[d] = row % forms->slab[d].count;
+        row /= forms->slab[d].count;
+    }
+}
+
+static void move_to_next_row(struct forms *forms)
+{
+    forms->next_row++;
+    for (int d = forms->field->rank - 2; d >= 0; d--) {
+        if (++forms->index[d] < forms->slab[d].count) return;
+        forms->index[d] = 0;
+    }
+}
+
 /* A row that is complete belongs to a slab of every dimension but the last. */
 static void add_row(struct forms *forms, const struct line *sums, size_t row)
 {
-    for (int d = 0; d + 1 < forms->field->rank; d++) {
-        const struct form *slab = &forms->slab[d];
-        if (slab->line)
-            add_each(&slab->line[row / (slab->stride / forms->row_length) % slab->count], sums, 1);
-    }
-    if (forms->row.line) add_each(&forms->row.line[row], sums, 1);
+    find_row(forms, row);
+    for (int d = 0; d + 1 < forms->field->rank; d++)
+        if (forms->slab[d].line) add_line(&forms->slab[d].line[forms->index[d]], sums);
+    if (forms->row.line) add_line(&forms->row.line[row], sums);
+    move_to_next_row(forms);
 }
 
 /* Elements of rows; `row` is the sum of those of the present one. */
 static void add_to_rows(struct forms *forms, struct line *row, const struct line *element,
                         size_t first, size_t count)
 {
-    size_t length = forms->row_length;
+    size_t length = forms->row_length, column = first % length, number = first / length;
     const struct form *columns = &forms->slab[forms->field->rank - 1];
-    for (size_t i = 0, next; i < count; i = next) {
-        size_t column = (first + i) % length;
-        next = length - column < count - i ? i + length - column : count;
-        if (columns->line) add_each(columns->line + column, element + i, next - i);
-        add_run(row, element + i, next - i);
-        if (column + next - i < length) continue;
-        add_row(forms, row, (first + i) / length);
+    for (size_t i = 0, n; i < count; i += n) {
+        n = length - column < count - i ? length - column : count - i;
+        if (columns->line) add_each(columns->line + column, element + i, n);
+        add_run(row, element + i, n);
+        column += n;
+        if (column < length) continue;
+        add_row(forms, row, number++);
         *row = (struct line){ 0 };
+        column = 0;
     }
 }
 
@@ -171,8 +200,7 @@ static void add_to_blocks(struct forms *forms, const struct line *element, size_
         struct line *shortest = &blocks[0].line[(first + i) / block_sizes[0]];
         add_run(shortest, element + i, rest);
         for (size_t k = 1; k < BLOCKS; k++)
-            if (blocks[k].line)
-                add_each(&blocks[k].line[(first + i) / block_sizes[k]], shortest, 1);
+            if (blocks[k].line) add_line(&blocks[k].line[(first + i) / block_sizes[k]], shortest);
     }
 }
 

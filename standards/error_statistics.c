@@ -105,22 +105,45 @@ static struct error_sums sums_of_run(const double *want, const double *z, size_t
     return run;
 }
 
-/* The same, row by row. */
+/* Part of a row, and the row where it ends. */
+static void add_to_row(struct error_statistics *statistics, double toward, size_t n)
+{
+    statistics->row_sum += toward;
+    statistics->in_row += n;
+    if (statistics->in_row == statistics->row) end_row(statistics);
+}
+
+static double toward_of_few(const double *want, const double *z, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += want[i] < 0 ? -z[i] : z[i];
+    return sum;
+}
+
+/* Rows of which nothing but the sum is asked. */
+static void add_rows(struct error_statistics *statistics, const double *want, const double *z,
+                     size_t n)
+{
+    for (size_t i = 0, part; i < n; i += part) {
+        size_t rest = statistics->row - statistics->in_row;
+        part = n - i < rest ? n - i : rest;
+        double toward = part < 2 * LANES ? toward_of_few(want + i, z + i, part)
+                                         : sums_of_run(want + i, z + i, part).toward;
+        add_to_row(statistics, toward, part);
+    }
+}
+
+/* Errors that all are numbers. */
 static void add_numbers(struct error_statistics *statistics, const double *want, const double *z,
                         size_t n)
 {
-    for (size_t i = 0, next; i < n; i = next) {
-        size_t rest = statistics->row - statistics->in_row;
-        next = n - i < rest ? n : i + rest;
-        const struct error_sums run = sums_of_run(want + i, z + i, next - i);
-        statistics->all.count += run.count;
-        statistics->all.squares += run.squares;
-        statistics->all.signed_sum += run.signed_sum;
-        statistics->all.toward += run.toward;
-        statistics->row_sum += run.toward;
-        statistics->in_row += next - i;
-        if (statistics->in_row == statistics->row) end_row(statistics);
-    }
+    const struct error_sums run = sums_of_run(want, z, n);
+    statistics->all.count += run.count;
+    statistics->all.squares += run.squares;
+    statistics->all.signed_sum += run.signed_sum;
+    statistics->all.toward += run.toward;
+    if (n <= statistics->row - statistics->in_row) add_to_row(statistics, run.toward, n);
+    else add_rows(statistics, want, z, n);
 }
 
 void error_statistics_add_all(struct error_statistics *statistics, const double *want,

@@ -9,46 +9,63 @@
 #include "core/vectorize.h"
 #include "standards/metrics/metrics.h"
 
+/* Where a format ends. */
+struct format {
+    int significand_bits, exponent_min;
+    double least, largest; /* normal numbers */
+};
+
 struct model {
     enum dtype dtype, compute; /* of the output's components; of the arithmetic */
+    struct format format, arithmetic;
     const unsigned char *got;
     size_t bytes;
     const struct reference *want;
     struct model_fallback fallback;
     double scale_ulp; /* compute unit at the largest value of the tensor */
     bool saturates;
-    double largest;
     float *z;                  /* of every element, NaN where there is none */
     struct error_lines *lines; /* of z; NULL where they say nothing */
 };
 
-/* The unit in the last place of a dtype at x, finite. As dtype_ulp, which is slower. */
-static double unit_of(enum dtype dtype, double x)
+static struct format format_of(enum dtype dtype)
 {
     const struct dtype_info *info = dtype_info(dtype);
+    return (struct format){ info->significand_bits, info->exponent_min,
+                            ldexp(1, info->exponent_min), info->largest };
+}
+
+/* The unit in the last place of a format at x, finite. As dtype_ulp, which is slower. */
+static double unit_of(const struct format *format, double x)
+{
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
-    if (exponent < info->exponent_min) exponent = info->exponent_min;
-    exponent -= info->significand_bits - 1;
+    if (exponent < format->exponent_min) exponent = format->exponent_min;
+    exponent -= format->significand_bits - 1;
     if (exponent < -1022) return ldexp(1, exponent);
     bits = (uint64_t)(exponent + 1023) << 52;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
+/* Is x, a normal number, a power of two? */
+static bool is_power_of_two(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return !(bits & ((UINT64_C(1) << 52) - 1));
+}
+
 /* The errors that a value may have had before it was rounded to `got`: half a step to either side,
  * less below a power of two. `want` is what it is an error of. */
 static struct error_interval before_rounding(const struct model *model, double got, double want)
 {
-    double half = unit_of(model->dtype, got) / 2, inner = half;
-    double least = ldexp(1, dtype_info(model->dtype)->exponent_min);
-    int exponent;
-
-    if (fabs(got) > least && frexp(fabs(got), &exponent) == 0.5) inner /= 2;
+    double half = unit_of(&model->format, got) / 2, inner = half;
+    if (fabs(got) > model->format.least && is_power_of_two(got)) inner /= 2;
     double low = got < 0 ? got - half : got - inner, high = got < 0 ? got + inner : got + half;
-    if (model->saturates && got == model->largest) high = INFINITY;
-    if (model->saturates && got == -model->largest) low = -INFINITY;
+    if (model->saturates && got == model->format.largest) high = INFINITY;
+    if (model->saturates && got == -model->format.largest) low = -INFINITY;
     return (struct error_interval){ low - want, high - want };
 }
 
@@ -72,15 +89,17 @@ static struct allowance allowance_at(const struct model *model, size_t i)
         /* Squares of float64 errors as small as these underflow in the model: a quarter of the worst, as for functions. */
         if (a.spread < 0x1p-480) a.spread = fmax(a.spread, a.reach / 4);
         /* A value that is not exact before its last rounding has seen one rounding at least. */
-        a.spread = fmax(a.spread, fmin(a.reach, unit_of(model->compute, want->hi[i]) / 2));
+        double half = unit_of(&model->arithmetic, want->hi[i]) / 2,
+               inner = a.reach < half ? a.reach : half;
+        if (a.spread < inner) a.spread = inner;
     } else {
-        a.reach = model->fallback.ulp * unit_of(model->compute, want->hi[i]) +
+        a.reach = model->fallback.ulp * unit_of(&model->arithmetic, want->hi[i]) +
                   model->fallback.scale * model->scale_ulp;
         a.spread = a.reach / 4;
     }
     if (model->dtype != model->compute) {
         /* v is rounded to the compute dtype before it is rounded to the output's. */
-        double unit = unit_of(model->compute, want->hi[i]);
+        double unit = unit_of(&model->arithmetic, want->hi[i]);
         a.reach += unit / 2;
         a.spread = sqrt(a.spread * a.spread + unit * unit / 12);
     }
@@ -102,13 +121,15 @@ static double round_to(enum dtype dtype, double x)
 
 static double unit_at(const struct model *model, double want)
 {
-    return unit_of(model->dtype, fmin(fabs(want), model->largest));
+    double size = fabs(want);
+    return unit_of(&model->format, size < model->format.largest ? size : model->format.largest);
 }
 
 /* The 8-bit formats may overflow to NaN, to infinity, or stay at the largest value. */
 static bool is_overflow(const struct model *model, double want, double got)
 {
-    return isnan(got) || got == copysign(INFINITY, want) || got == copysign(model->largest, want);
+    return isnan(got) || got == copysign(INFINITY, want) ||
+           got == copysign(model->format.largest, want);
 }
 
 /* Is `got` a rounding of some number within `reach` of want + rest? */
@@ -122,9 +143,9 @@ static bool is_within(const struct model *model, double want, double rest, doubl
     double high = reach == 0 ? want : nextafter((want + rest) + reach, INFINITY);
 
     if (model->saturates) {
-        if (fmax(high, -low) > model->largest && is_overflow(model, want, got)) return true;
-        low = fmin(fmax(low, -model->largest), model->largest);
-        high = fmin(fmax(high, -model->largest), model->largest);
+        if (fmax(high, -low) > model->format.largest && is_overflow(model, want, got)) return true;
+        low = fmin(fmax(low, -model->format.largest), model->format.largest);
+        high = fmin(fmax(high, -model->format.largest), model->format.largest);
     }
     return got >= round_to(model->dtype, low) && got <= round_to(model->dtype, high);
 }
@@ -196,10 +217,9 @@ static double got_at(const struct model *model, size_t i)
 
 /* Returns whether a better reference could change what was found. */
 static bool measure_element(struct model_findings *out, struct error_statistics *statistics,
-                            const struct model *model, size_t i)
+                            const struct model *model, size_t i, double got)
 {
     double want = model->want->hi[i], rest = model->want->lo ? model->want->lo[i] : 0;
-    double got = got_at(model, i);
 
     if (!isfinite(want) && model->want->kernel_bound && isinf(model->want->kernel_bound[i])) {
         note_beyond(out, i, want, got, 0); /* of a pole that rounding may move it to, say */
@@ -432,15 +452,19 @@ static void measure_all(struct model_findings *out, const struct model *model, s
                                                   ? model->want->kernel_common
                                                   : 0,
                                     .draws = draws ? draws : SIZE_MAX };
+    double got[BLOCK];
     *uncertain_count = 0;
     bool by_blocks = has_blocks(model);
     for (size_t start = 0, end; start < out->n; start = end) {
         end = out->n - start < BLOCK ? out->n : start + BLOCK;
         enum measured measured =
             by_blocks ? measure_block(out, &statistics, model, start, end - start) : NOT_PLAIN;
+        if (measured == NOT_PLAIN)
+            dtype_to_double(got, model->got + start * model->bytes, model->dtype, end - start);
         for (size_t i = start; measured == NOT_PLAIN && i < end; i++) {
             model->z[i] = NAN;
-            if (measure_element(out, &statistics, model, i) && *uncertain_count < capacity)
+            if (measure_element(out, &statistics, model, i, got[i - start]) &&
+                *uncertain_count < capacity)
                 uncertain[(*uncertain_count)++] = i;
         }
         if (model->lines)
@@ -490,12 +514,13 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
     struct model model = {
         .dtype = dtype,
         .compute = compute_dtype(dtype),
+        .format = format_of(dtype),
+        .arithmetic = format_of(compute_dtype(dtype)),
         .got = got->data,
         .bytes = dtype_info(dtype)->bytes,
         .want = want,
         .fallback = *fallback,
         .saturates = dtype == DT_F8E4M3 || dtype == DT_F8E5M2,
-        .largest = dtype_info(dtype)->largest,
     };
     struct arena_mark before = arena_mark(arena);
     size_t *uncertain = arena_allocate_array(arena, MOST_REFINED, sizeof *uncertain), count;

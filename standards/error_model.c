@@ -9,45 +9,18 @@
 #include "core/vectorize.h"
 #include "standards/metrics/metrics.h"
 
-/* Where a format ends. */
-struct format {
-    int significand_bits, exponent_min;
-    double least, largest; /* normal numbers */
-};
-
 struct model {
     enum dtype dtype, compute; /* of the output's components; of the arithmetic */
-    struct format format, arithmetic;
     const unsigned char *got;
     size_t bytes;
     const struct reference *want;
     struct model_fallback fallback;
     double scale_ulp; /* compute unit at the largest value of the tensor */
     bool saturates;
+    double least, largest;     /* normal numbers of the dtype */
     float *z;                  /* of every element, NaN where there is none */
     struct error_lines *lines; /* of z; NULL where they say nothing */
 };
-
-static struct format format_of(enum dtype dtype)
-{
-    const struct dtype_info *info = dtype_info(dtype);
-    return (struct format){ info->significand_bits, info->exponent_min,
-                            ldexp(1, info->exponent_min), info->largest };
-}
-
-/* The unit in the last place of a format at x, finite. As dtype_ulp, which is slower. */
-static double unit_of(const struct format *format, double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
-    if (exponent < format->exponent_min) exponent = format->exponent_min;
-    exponent -= format->significand_bits - 1;
-    if (exponent < -1022) return ldexp(1, exponent);
-    bits = (uint64_t)(exponent + 1023) << 52;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 /* Is x, a normal number, a power of two? */
 static bool is_power_of_two(double x)
@@ -61,11 +34,11 @@ static bool is_power_of_two(double x)
  * less below a power of two. `want` is what it is an error of. */
 static struct error_interval before_rounding(const struct model *model, double got, double want)
 {
-    double half = unit_of(&model->format, got) / 2, inner = half;
-    if (fabs(got) > model->format.least && is_power_of_two(got)) inner /= 2;
+    double half = dtype_ulp(model->dtype, got) / 2, inner = half;
+    if (fabs(got) > model->least && is_power_of_two(got)) inner /= 2;
     double low = got < 0 ? got - half : got - inner, high = got < 0 ? got + inner : got + half;
-    if (model->saturates && got == model->format.largest) high = INFINITY;
-    if (model->saturates && got == -model->format.largest) low = -INFINITY;
+    if (model->saturates && got == model->largest) high = INFINITY;
+    if (model->saturates && got == -model->largest) low = -INFINITY;
     return (struct error_interval){ low - want, high - want };
 }
 
@@ -81,6 +54,7 @@ static enum dtype compute_dtype(enum dtype dtype) { return dtype == DT_F64 ? DT_
 static struct allowance allowance_at(const struct model *model, size_t i)
 {
     const struct reference *want = model->want;
+    const double unit = dtype_ulp(model->compute, want->hi[i]);
     struct allowance a;
 
     if (want->kernel_bound) {
@@ -89,17 +63,14 @@ static struct allowance allowance_at(const struct model *model, size_t i)
         /* Squares of float64 errors as small as these underflow in the model: a quarter of the worst, as for functions. */
         if (a.spread < 0x1p-480) a.spread = fmax(a.spread, a.reach / 4);
         /* A value that is not exact before its last rounding has seen one rounding at least. */
-        double half = unit_of(&model->arithmetic, want->hi[i]) / 2,
-               inner = a.reach < half ? a.reach : half;
-        if (a.spread < inner) a.spread = inner;
+        double least = a.reach < unit / 2 ? a.reach : unit / 2;
+        if (a.spread < least) a.spread = least;
     } else {
-        a.reach = model->fallback.ulp * unit_of(&model->arithmetic, want->hi[i]) +
-                  model->fallback.scale * model->scale_ulp;
+        a.reach = model->fallback.ulp * unit + model->fallback.scale * model->scale_ulp;
         a.spread = a.reach / 4;
     }
     if (model->dtype != model->compute) {
         /* v is rounded to the compute dtype before it is rounded to the output's. */
-        double unit = unit_of(&model->arithmetic, want->hi[i]);
         a.reach += unit / 2;
         a.spread = sqrt(a.spread * a.spread + unit * unit / 12);
     }
@@ -122,14 +93,13 @@ static double round_to(enum dtype dtype, double x)
 static double unit_at(const struct model *model, double want)
 {
     double size = fabs(want);
-    return unit_of(&model->format, size < model->format.largest ? size : model->format.largest);
+    return dtype_ulp(model->dtype, size < model->largest ? size : model->largest);
 }
 
 /* The 8-bit formats may overflow to NaN, to infinity, or stay at the largest value. */
 static bool is_overflow(const struct model *model, double want, double got)
 {
-    return isnan(got) || got == copysign(INFINITY, want) ||
-           got == copysign(model->format.largest, want);
+    return isnan(got) || got == copysign(INFINITY, want) || got == copysign(model->largest, want);
 }
 
 /* Is `got` a rounding of some number within `reach` of want + rest? */
@@ -143,9 +113,9 @@ static bool is_within(const struct model *model, double want, double rest, doubl
     double high = reach == 0 ? want : nextafter((want + rest) + reach, INFINITY);
 
     if (model->saturates) {
-        if (fmax(high, -low) > model->format.largest && is_overflow(model, want, got)) return true;
-        low = fmin(fmax(low, -model->format.largest), model->format.largest);
-        high = fmin(fmax(high, -model->format.largest), model->format.largest);
+        if (fmax(high, -low) > model->largest && is_overflow(model, want, got)) return true;
+        low = fmin(fmax(low, -model->largest), model->largest);
+        high = fmin(fmax(high, -model->largest), model->largest);
     }
     return got >= round_to(model->dtype, low) && got <= round_to(model->dtype, high);
 }
@@ -176,10 +146,9 @@ static void note_size(struct model_findings *out, size_t i, double size)
 
 static void measure_statistics(struct model_findings *out, struct error_statistics *statistics,
                                const struct model *model, size_t i, double got, double error,
-                               const struct allowance *a)
+                               double unit, const struct allowance *a)
 {
-    double want = model->want->hi[i], unit = unit_at(model, want),
-           bound = reference_bound(model->want, i), z;
+    double want = model->want->hi[i], bound = reference_bound(model->want, i), z;
 
     if (model->dtype == model->compute) {
         double expected = sqrt(a->spread * a->spread + unit * unit / 12);
@@ -259,7 +228,7 @@ static bool measure_element(struct model_findings *out, struct error_statistics 
     note_beyond(out, i, want, got, within ? fmin(quotient, 1) : fmax(quotient, 1 + 0x1p-20));
     out->beyond += !within;
     bool exact = model->want->kernel_bound && model->want->kernel_bound[i] == 0;
-    if (!exact) measure_statistics(out, statistics, model, i, got, error, &a);
+    if (!exact) measure_statistics(out, statistics, model, i, got, error, unit, &a);
     return uncertain;
 }
 
@@ -514,13 +483,13 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
     struct model model = {
         .dtype = dtype,
         .compute = compute_dtype(dtype),
-        .format = format_of(dtype),
-        .arithmetic = format_of(compute_dtype(dtype)),
         .got = got->data,
         .bytes = dtype_info(dtype)->bytes,
         .want = want,
         .fallback = *fallback,
         .saturates = dtype == DT_F8E4M3 || dtype == DT_F8E5M2,
+        .least = ldexp(1, dtype_info(dtype)->exponent_min),
+        .largest = dtype_info(dtype)->largest,
     };
     struct arena_mark before = arena_mark(arena);
     size_t *uncertain = arena_allocate_array(arena, MOST_REFINED, sizeof *uncertain), count;

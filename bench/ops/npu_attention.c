@@ -367,7 +367,7 @@ static void infer_attention(struct call *call)
     bool lse = (kind == 2 && call_bool(call, "softmax_lse_flag")) ||
                (kind == 3 && call_bool(call, "return_softmax_lse"));
     int64_t heads = call_int(call, kind == 3 ? "num_query_heads" : "num_heads"),
-            key_heads = call_int(call, kind == 3 ? "num_key_value_heads" : "num_key_value_heads");
+            key_heads = call_int(call, "num_key_value_heads");
     enum dtype dtype = q->dtype;
     struct attention a = { .scale = call_real(call, kind == 0 || kind == 1 ? "scale_value"
                                                     : kind == 3            ? "softmax_scale"

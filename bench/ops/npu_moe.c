@@ -186,20 +186,30 @@ static void init_routing(struct call *call)
     call_return(call, expert);
 }
 
-/* Rows of x by expert, each with its number of choices; where each pair went (row_idx_type 0) or came from (1); how many
- * each expert of active_expert_range has, as counts (type 1) or their running sum (0). drop_pad_mode 1: the first
- * expert_capacity rows of each expert and zeros, pairs that are dropped being -1. */
-static void init_routing_v2(struct call *call)
+/* A call of init_routing_v2. Each expert of the range has room for `capacity` rows where they are padded. */
+struct routing {
+    struct node *x, *experts, *scale;
+    int64_t range[2], active, capacity;
+    bool sums;     /* counts are added up */
+    bool by_place; /* places are those of the pairs, else where the pairs went */
+    bool padded;
+};
+
+static bool open_routing(struct routing *r, struct call *call)
 {
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "x"), *experts = call_tensor(call, "expert_idx"),
-                *scale = call_optional_tensor(call, "scale");
-    int64_t range[2] = { 0, 0 }, active = call_int(call, "active_num"),
-            capacity = call_int(call, "expert_capacity"), count = call_int(call, "expert_num"),
-            kind = call_int(call, "expert_tokens_num_type"), where = call_int(call, "row_idx_type");
-    bool padded = call_int(call, "drop_pad_mode") == 1;
-    int ends = call_ints(call, "active_expert_range", range, 2);
-    if (ends == 0) range[1] = count;
+    int64_t kind = call_int(call, "expert_tokens_num_type"), where = call_int(call, "row_idx_type");
+    *r = (struct routing){ .x = call_tensor(call, "x"),
+                           .experts = call_tensor(call, "expert_idx"),
+                           .scale = call_optional_tensor(call, "scale"),
+                           .active = call_int(call, "active_num"),
+                           .capacity = call_int(call, "expert_capacity"),
+                           .sums = kind == 0,
+                           .by_place = where == 1,
+                           .padded = call_int(call, "drop_pad_mode") == 1 };
+    const struct node *x = r->x, *experts = r->experts, *scale = r->scale;
+    int64_t *range = r->range;
+    if (call_ints(call, "active_expert_range", range, 2) == 0)
+        range[1] = call_int(call, "expert_num");
     if (!call_require(call, call_int(call, "quant_mode") == -1 && call_is_none(call, "offset"),
                       "a quantized result is not followed here") ||
         !call_require(call,
@@ -207,55 +217,71 @@ static void init_routing_v2(struct call *call)
                           experts->rank == 2 && experts->n && experts->shape[0] == x->shape[0] &&
                           (!scale || (scale->rank == 1 && scale->shape[0] == x->shape[0])),
                       "x and expert_idx have a row for each token") ||
-        !call_require(call,
-                      range[0] >= 0 && range[0] < range[1] && range[1] <= 1 << 20 &&
-                          (kind == 0 || kind == 1) && (where == 0 || (where == 1 && !padded)) &&
-                          (!padded || (capacity >= 1 && range[0] == 0 && capacity <= 1 << 20)),
-                      "a range of experts, counts or their sums, and a capacity are needed"))
-        return;
+        !call_require(
+            call,
+            range[0] >= 0 && range[0] < range[1] && range[1] <= 1 << 20 &&
+                (kind == 0 || kind == 1) && (where == 0 || (where == 1 && !r->padded)) &&
+                (!r->padded || (r->capacity >= 1 && range[0] == 0 && r->capacity <= 1 << 20)),
+            "a range of experts, counts or their sums, and a capacity are needed"))
+        return false;
     for (size_t i = 0; i < experts->n; i++)
         if (!call_require(call, experts->integer[i] >= range[0] && experts->integer[i] < range[1],
                           "expert %lld outside of the active range",
                           (long long)experts->integer[i]))
-            return;
-    int64_t pairs = (int64_t)experts->n, k = experts->shape[1], total = range[1] - range[0];
-    int64_t rows = !padded && active > 0 && active < pairs ? active : pairs;
-    int64_t flat[1] = { pairs };
-    struct node *order = where == 0 && !padded
-                             ? sorting_order(call, experts, 1)
-                             : sort_positions(tape, node_reshape(tape, experts, 1, flat), 0, false);
-    struct node *places = node_new_integer(tape, DT_I32, 1, flat),
-                *counts = node_new_integer(tape, DT_I64, 1, &total);
-    if (tape_failed(tape)) return;
+            return false;
+    return true;
+}
+
+/* Count the pairs of each expert in this order and say where each goes; `map` has the token of each row, -1 where a row stays empty. */
+static void place_pairs(struct node *places, struct node *counts, int64_t *map,
+                        const struct routing *r, const struct node *order)
+{
+    int64_t k = r->experts->shape[1], capacity = r->capacity;
     memset(counts->integer, 0, counts->n * sizeof *counts->integer);
-    size_t slots = padded ? (size_t)(total * capacity) : (size_t)rows;
-    int64_t *map = tape_allocate(tape, slots, sizeof *map);
-    if (!map) return;
-    for (size_t i = 0; i < slots; i++) map[i] = padded ? -1 : order->integer[i] / k;
-    for (int64_t i = 0; i < pairs; i++) {
-        int64_t pair = order->integer[i], e = experts->integer[pair] - range[0],
+    for (size_t i = 0; i < order->n; i++) {
+        int64_t pair = order->integer[i], e = r->experts->integer[pair] - r->range[0],
                 at = counts->integer[e]++;
-        if (padded) {
-            bool fits = at < capacity;
-            places->integer[pair] = fits ? e * capacity + at : -1;
-            if (fits) map[e * capacity + at] = pair / k;
-        } else if (where == 1) {
-            places->integer[i] = pair;
-        } else {
-            places->integer[pair] = i;
-        }
+        bool fits = at < capacity;
+        if (r->padded) places->integer[pair] = fits ? e * capacity + at : -1;
+        else if (r->by_place) places->integer[i] = pair;
+        else places->integer[pair] = (int64_t)i;
+        if (r->padded && fits) map[e * capacity + at] = pair / k;
     }
-    for (int64_t e = 1; kind == 0 && e < total; e++) counts->integer[e] += counts->integer[e - 1];
-    int64_t dense[2] = { rows, x->shape[1] }, blocks[3] = { total, capacity, x->shape[1] };
-    call_return_typed(call,
-                      node_gather_rows(tape, x, padded ? 3 : 2, padded ? blocks : dense,
-                                       (size_t)x->shape[1], map, 0),
-                      x->dtype);
+    for (size_t e = 1; r->sums && e < counts->n; e++) counts->integer[e] += counts->integer[e - 1];
+}
+
+/* Rows of x by expert, each with its number of choices; where each pair went (row_idx_type 0) or came from (1); how many
+ * each expert of active_expert_range has, as counts (type 1) or their running sum (0). drop_pad_mode 1: the first
+ * expert_capacity rows of each expert and zeros, pairs that are dropped being -1. */
+static void init_routing_v2(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct routing r;
+    if (!open_routing(&r, call)) return;
+    bool padded = r.padded;
+    int64_t pairs = (int64_t)r.experts->n, k = r.experts->shape[1], total = r.range[1] - r.range[0],
+            width = r.x->shape[1];
+    int64_t rows = !padded && r.active > 0 && r.active < pairs ? r.active : pairs;
+    struct node *order =
+        !r.by_place && !padded
+            ? sorting_order(call, r.experts, 1)
+            : sort_positions(tape, node_reshape(tape, r.experts, 1, &pairs), 0, false);
+    struct node *places = node_new_integer(tape, DT_I32, 1, &pairs),
+                *counts = node_new_integer(tape, DT_I64, 1, &total);
+    int64_t slots = padded ? total * r.capacity : rows,
+            *map = tape_allocate(tape, (size_t)slots, sizeof *map);
+    if (tape_failed(tape)) return;
+    for (int64_t i = 0; i < slots; i++) map[i] = padded ? -1 : order->integer[i] / k;
+    place_pairs(places, counts, map, &r, order);
+    int64_t dense[2] = { rows, width }, blocks[3] = { total, r.capacity, width };
+    call_return_typed(
+        call,
+        node_gather_rows(tape, r.x, padded ? 3 : 2, padded ? blocks : dense, (size_t)width, map, 0),
+        r.x->dtype);
     call_return(call, places);
     if (call_bool(call, "expert_tokens_num_flag")) call_return(call, counts);
     else call_return_none(call);
-    int64_t length[1] = { (int64_t)slots };
-    if (scale) call_return_typed(call, node_gather(tape, scale, 1, length, map, 0), DT_F32);
+    if (r.scale) call_return_typed(call, node_gather(tape, r.scale, 1, &slots, map, 0), DT_F32);
     else call_return_none(call);
 }
 

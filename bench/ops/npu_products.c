@@ -286,14 +286,9 @@ static void grouped_matmul(struct call *call)
     call_return_typed(call, node_concatenate(tape, parts, ws, 0), dtype);
 }
 
-/* activation(x W1 + b1) W2 + b2; with experts the rows in groups, each with its own weights. */
-static void feed_forward(struct call *call)
+static bool is_quantized(struct call *call)
 {
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "x"), *w1 = call_tensor(call, "weight1"),
-                *w2 = call_tensor(call, "weight2"), *b1 = call_optional_tensor(call, "bias1"),
-                *b2 = call_optional_tensor(call, "bias2");
-    static const char *const quantized[] = { "scale",
+    static const char *const arguments[] = { "scale",
                                              "offset",
                                              "deq_scale1",
                                              "deq_scale2",
@@ -301,16 +296,64 @@ static void feed_forward(struct call *call)
                                              "antiquant_scale2",
                                              "antiquant_offset1",
                                              "antiquant_offset2" };
-    for (size_t k = 0; k < sizeof quantized / sizeof *quantized; k++)
-        if (!call_require(call, call_is_none(call, quantized[k]),
-                          "a quantized feed forward with '%s' is not followed here", quantized[k]))
-            return;
+    for (size_t k = 0; k < sizeof arguments / sizeof *arguments; k++)
+        if (!call_require(call, call_is_none(call, arguments[k]),
+                          "a quantized feed forward with '%s' is not followed here", arguments[k]))
+            return true;
+    return false;
+}
+
+/* Rows of tokens expert by expert, with a matrix and a bias for each. */
+static bool read_experts(struct call *call, struct groups *groups, bool by_index, int64_t rows,
+                         struct node *const weights[2], struct node *const biases[2])
+{
+    const struct node *b1 = biases[0], *b2 = biases[1];
+    return groups_read(call, groups, by_index ? "expert_tokens_index" : "expert_tokens", by_index,
+                       rows) &&
+           call_require(
+               call, groups->count == weights[0]->shape[0] && groups->count == weights[1]->shape[0],
+               "%d experts for %lld matrices", groups->count, (long long)weights[0]->shape[0]) &&
+           call_require(call,
+                        (!b1 || (b1->rank == 2 && b1->shape[0] == groups->count)) &&
+                            (!b2 || (b2->rank == 2 && b2->shape[0] == groups->count)),
+                        "a bias has a row for each expert");
+}
+
+/* The activation that the call names, of y; of a gated one the first half's times the second. NULL when it is refused. */
+static struct node *named_activation(struct call *call, struct node *y)
+{
+    static const char *const names[] = { "",     "relu",   "gelu",  "",     "fastgelu",
+                                         "silu", "swiglu", "geglu", "reglu" };
+    static const int64_t plain[] = { 5, 3, 1 }; /* of the gated ones: of their first half */
+    struct tape *tape = call->tape;
+    const char *activation = call_string(call, "activation");
+    int64_t act = 0;
+    for (int64_t k = 1; k < 9; k++)
+        if (*names[k] && !strcmp(names[k], activation)) act = k;
+    if (!call_require(call, act != 0, "the activation \"%s\" is not known", activation))
+        return NULL;
+    if (act < 6) return node_activated(call, y, act == 2 ? 3 : act);
+    int64_t half = y->shape[1] / 2;
+    if (!call_require(call, y->shape[1] % 2 == 0, "a gate has two halves")) return NULL;
+    struct node *a = node_slice(tape, y, 1, 0, half, 1), *b = node_slice(tape, y, 1, half, half, 1);
+    return node_multiply(tape, node_activated(call, a, plain[act - 6]), b);
+}
+
+/* activation(x W1 + b1) W2 + b2; with experts the rows in groups, each with its own weights. */
+static void feed_forward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "x"),
+                *weights[2] = { call_tensor(call, "weight1"), call_tensor(call, "weight2") },
+                *biases[2] = { call_optional_tensor(call, "bias1"),
+                               call_optional_tensor(call, "bias2") };
+    if (is_quantized(call)) return;
     bool by_index = !call_is_none(call, "expert_tokens_index"),
          experts = by_index || !call_is_none(call, "expert_tokens");
     int64_t shape[TENSOR_MAX_RANK], flat[2] = { 1, 0 };
     if (!call_require(call,
-                      x->rank >= 2 && !x->integer && w1->rank == (experts ? 3 : 2) &&
-                          w2->rank == w1->rank,
+                      x->rank >= 2 && !x->integer && weights[0]->rank == (experts ? 3 : 2) &&
+                          weights[1]->rank == weights[0]->rank,
                       "weights are matrices, with experts one for each"))
         return;
     struct groups groups;
@@ -318,39 +361,13 @@ static void feed_forward(struct call *call)
     flat[1] = shape[x->rank - 1];
     for (int d = 0; d < x->rank - 1; d++) flat[0] *= shape[d];
     struct node *y = node_reshape(tape, x, 2, flat);
-    if (experts) {
-        if (!groups_read(call, &groups, by_index ? "expert_tokens_index" : "expert_tokens",
-                         by_index, flat[0]) ||
-            !call_require(call, groups.count == w1->shape[0] && groups.count == w2->shape[0],
-                          "%d experts for %lld matrices", groups.count, (long long)w1->shape[0]) ||
-            !call_require(call,
-                          (!b1 || (b1->rank == 2 && b1->shape[0] == groups.count)) &&
-                              (!b2 || (b2->rank == 2 && b2->shape[0] == groups.count)),
-                          "a bias has a row for each expert"))
-            return;
-        y = product_by_rows(call, y, w1, b1, &groups);
-    } else {
-        y = compose_linear(tape, y, node_transpose(tape, w1, 0, 1), b1);
+    if (experts && !read_experts(call, &groups, by_index, flat[0], weights, biases)) return;
+    for (int k = 0; k < 2; k++) {
+        y = experts ? product_by_rows(call, y, weights[k], biases[k], &groups)
+                    : compose_linear(tape, y, node_transpose(tape, weights[k], 0, 1), biases[k]);
+        if (k == 0) y = named_activation(call, y);
+        if (!y) return;
     }
-    static const char *const names[] = { "",     "relu",   "gelu",  "",     "fastgelu",
-                                         "silu", "swiglu", "geglu", "reglu" };
-    const char *activation = call_string(call, "activation");
-    int64_t act = 0;
-    for (int64_t k = 1; k < 9; k++)
-        if (*names[k] && !strcmp(names[k], activation)) act = k;
-    if (!call_require(call, act != 0, "the activation \"%s\" is not known", activation)) return;
-    int64_t plain[] = { 5, 3, 1 }; /* of the gated ones: of their first half */
-    if (act >= 6) {
-        int64_t half = y->shape[1] / 2;
-        if (!call_require(call, y->shape[1] % 2 == 0, "a gate has two halves")) return;
-        struct node *a = node_slice(tape, y, 1, 0, half, 1),
-                    *b = node_slice(tape, y, 1, half, half, 1);
-        y = node_multiply(tape, node_activated(call, a, plain[act - 6]), b);
-    } else {
-        y = node_activated(call, y, act == 2 ? 3 : act);
-    }
-    y = experts ? product_by_rows(call, y, w2, b2, &groups)
-                : compose_linear(tape, y, node_transpose(tape, w2, 0, 1), b2);
     if (tape_failed(tape)) return;
     shape[x->rank - 1] = y->shape[1];
     call_return_typed(call, node_reshape(tape, y, x->rank, shape), x->dtype);
@@ -358,12 +375,16 @@ static void feed_forward(struct call *call)
 
 /* ---- causal convolution ------------------------------------------------------------------------------------ */
 
-/* Sequences (steps, channels) behind the states that precede them, each channel with its own taps, the last of which meets
- * the present; with residual_connection the input added. run_mode 0: packed sequences, whose state counts where
- * initial_state_mode is 1. run_mode 1: (batch, steps, channels), the state from the last accepted step on. */
-static void causal_conv1d(struct call *call)
+/* A call of the causal convolution: sequences, one after another (packed) or of one length, and the steps before each. */
+struct causal {
+    struct call *call;
+    struct node *x, *taps, *states, *ends, *slots, *begins, *accepted;
+    bool packed, adds;
+    int64_t width, channels, batches;
+};
+
+static bool open_causal(struct causal *c, struct call *call)
 {
-    struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "x"), *taps = call_tensor(call, "weight"),
                 *states = call_tensor(call, "conv_states"),
                 *ends = call_optional_tensor(call, "query_start_loc"),
@@ -382,60 +403,92 @@ static void causal_conv1d(struct call *call)
                           states->shape[2] == taps->shape[1] && slots && slots->integer &&
                           slots->rank == 1,
                       "sequences, taps, states and their indices are needed"))
-        return;
-    int64_t width = taps->shape[0], channels = taps->shape[1], batches = slots->shape[0];
-    if (!call_require(
-            call,
-            packed ? ends && ends->integer && ends->n == (size_t)batches + 1 && begins &&
-                         begins->integer && begins->n == (size_t)batches &&
-                         states->shape[1] == width - 1
-                   : x->shape[0] == batches && states->shape[1] >= width - 1 &&
-                         (!accepted || (accepted->integer && accepted->n == (size_t)batches)),
-            "the lengths, modes and states do not fit the sequences"))
-        return;
-    struct node **parts = tape_allocate(tape, (size_t)batches + 1, sizeof *parts);
-    int64_t at = 0, none[2] = { width - 1, channels };
-    int used = 0;
-    for (int64_t b = 0; !tape_failed(tape) && b < batches; b++) {
-        int64_t slot = slots->integer[b], first = packed ? ends->integer[b] : 0,
-                last = packed ? ends->integer[b + 1] : x->shape[1];
-        int64_t offset = !packed && accepted ? accepted->integer[b] - 1 : 0;
-        if (!call_require(call, slot >= 0 && slot < states->shape[0], "state %lld of %lld",
-                          (long long)slot, (long long)states->shape[0]) ||
-            !call_require(call, !packed || (first == at && last >= first && last <= x->shape[0]),
-                          "query_start_loc does not rise to the end") ||
-            !call_require(call, offset >= 0 && offset <= states->shape[1] - (width - 1),
-                          "a state from step %lld on", (long long)offset) ||
-            !call_require(call, !packed || begins->integer[b] == 0 || begins->integer[b] == 1,
-                          "initial_state_mode is 0 or 1"))
-            return;
-        at = last;
-        if (last == first) continue;
-        int64_t steps[2] = { last - first, channels };
-        struct node *own = packed ? node_slice(tape, x, 0, first, steps[0], 1)
-                                  : node_reshape(tape, node_slice(tape, x, 0, b, 1, 1), 2, steps);
-        struct node *state =
-            packed && !begins->integer[b]
-                ? node_constant(tape, x->dtype, 0, 2, none)
-                : node_reshape(tape,
-                               node_slice(tape, node_slice(tape, states, 0, slot, 1, 1), 1, offset,
-                                          width - 1, 1),
-                               2, none);
-        struct node *whole = node_concatenate(tape, (struct node *[]){ state, own }, 2, 0),
-                    *y = NULL;
-        for (int64_t w = 0; w < width; w++) {
-            struct node *term = node_multiply(tape, node_slice(tape, whole, 0, w, steps[0], 1),
-                                              node_slice(tape, taps, 0, w, 1, 1));
-            y = y ? node_add(tape, y, term) : term;
-        }
-        parts[used++] = adds ? node_add(tape, y, own) : y;
+        return false;
+    int64_t width = taps->shape[0], batches = slots->shape[0];
+    *c = (struct causal){ call,     x,      taps, states, ends,           slots,  begins,
+                          accepted, packed, adds, width,  taps->shape[1], batches };
+    return call_require(
+        call,
+        packed
+            ? ends && ends->integer && ends->n == (size_t)batches + 1 && begins &&
+                  begins->integer && begins->n == (size_t)batches && states->shape[1] == width - 1
+            : x->shape[0] == batches && states->shape[1] >= width - 1 &&
+                  (!accepted || (accepted->integer && accepted->n == (size_t)batches)),
+        "the lengths, modes and states do not fit the sequences");
+}
+
+/* Steps first .. last - 1 are those of a sequence, whose state begins at step `offset` of a slot. */
+struct causal_sequence {
+    int64_t slot, first, last, offset;
+};
+
+/* Of sequence b, which is the next one after step `at`. */
+static bool read_causal_sequence(struct causal_sequence *s, const struct causal *c, int64_t b,
+                                 int64_t at)
+{
+    struct call *call = c->call;
+    bool packed = c->packed;
+    *s = (struct causal_sequence){ c->slots->integer[b], packed ? c->ends->integer[b] : 0,
+                                   packed ? c->ends->integer[b + 1] : c->x->shape[1],
+                                   !packed && c->accepted ? c->accepted->integer[b] - 1 : 0 };
+    return call_require(call, s->slot >= 0 && s->slot < c->states->shape[0], "state %lld of %lld",
+                        (long long)s->slot, (long long)c->states->shape[0]) &&
+           call_require(call,
+                        !packed ||
+                            (s->first == at && s->last >= s->first && s->last <= c->x->shape[0]),
+                        "query_start_loc does not rise to the end") &&
+           call_require(call, s->offset >= 0 && s->offset <= c->states->shape[1] - (c->width - 1),
+                        "a state from step %lld on", (long long)s->offset) &&
+           call_require(call, !packed || c->begins->integer[b] == 0 || c->begins->integer[b] == 1,
+                        "initial_state_mode is 0 or 1");
+}
+
+/* The sum over taps of the steps of sequence b and of those before it. */
+static struct node *convolved(const struct causal *c, const struct causal_sequence *s, int64_t b)
+{
+    struct tape *tape = c->call->tape;
+    int64_t steps[2] = { s->last - s->first, c->channels }, none[2] = { c->width - 1, c->channels };
+    struct node *own = c->packed ? node_slice(tape, c->x, 0, s->first, steps[0], 1)
+                                 : node_reshape(tape, node_slice(tape, c->x, 0, b, 1, 1), 2, steps);
+    struct node *state =
+        c->packed && !c->begins->integer[b]
+            ? node_constant(tape, c->x->dtype, 0, 2, none)
+            : node_reshape(tape,
+                           node_slice(tape, node_slice(tape, c->states, 0, s->slot, 1, 1), 1,
+                                      s->offset, c->width - 1, 1),
+                           2, none);
+    struct node *whole = node_concatenate(tape, (struct node *[]){ state, own }, 2, 0), *y = NULL;
+    for (int64_t w = 0; w < c->width; w++) {
+        struct node *term = node_multiply(tape, node_slice(tape, whole, 0, w, steps[0], 1),
+                                          node_slice(tape, c->taps, 0, w, 1, 1));
+        y = y ? node_add(tape, y, term) : term;
     }
-    if (!call_require(call, used >= 1 && (!packed || at == x->shape[0]),
+    return c->adds ? node_add(tape, y, own) : y;
+}
+
+/* Sequences (steps, channels) behind the states that precede them, each channel with its own taps, the last of which meets
+ * the present; with residual_connection the input added. run_mode 0: packed sequences, whose state counts where
+ * initial_state_mode is 1. run_mode 1: (batch, steps, channels), the state from the last accepted step on. */
+static void causal_conv1d(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct causal c;
+    if (!open_causal(&c, call)) return;
+    struct node **parts = tape_allocate(tape, (size_t)c.batches + 1, sizeof *parts);
+    int64_t at = 0;
+    int used = 0;
+    for (int64_t b = 0; !tape_failed(tape) && b < c.batches; b++) {
+        struct causal_sequence s;
+        if (!read_causal_sequence(&s, &c, b, at)) return;
+        at = s.last;
+        if (s.last > s.first) parts[used++] = convolved(&c, &s, b);
+    }
+    if (!call_require(call, used >= 1 && (!c.packed || at == c.x->shape[0]),
                       "query_start_loc does not rise to the end"))
         return;
-    call_return_typed(call,
-                      node_reshape(tape, node_concatenate(tape, parts, used, 0), x->rank, x->shape),
-                      x->dtype);
+    call_return_typed(
+        call, node_reshape(tape, node_concatenate(tape, parts, used, 0), c.x->rank, c.x->shape),
+        c.x->dtype);
 }
 
 /* clang-format off */

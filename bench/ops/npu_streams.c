@@ -134,19 +134,39 @@ static struct node *of_token(struct tape *tape, struct node *x, int64_t t, int64
     return node_reshape(tape, row, 3, shape);
 }
 
-/* A state S (heads, dv, dk) through the tokens of each sequence: S exp(g), then + beta (v - S k) k^T; the output is S q
- * scale. Each token's state is kept at its index, where a sequence begins is the state of its first token's, or of the
- * last one that was accepted. */
-static void recurrent_gated_delta_rule(struct call *call)
+/* A call of the delta rule: tokens of some heads, states (heads, dv, dk), and what has come of both so far. */
+struct delta_rule {
+    struct call *call;
+    struct node *q, *k, *v, *state, *beta, *g, *index, *lengths, *accepted;
+    int64_t tokens, heads, dv, dk;
+    double scale;
+    struct node **kept; /* the states that tokens have left, or NULL */
+    struct node **out;  /* the results of tokens */
+};
+
+static bool has_factor(struct call *call, const struct node *factor, int64_t tokens, int64_t heads)
+{
+    return call_require(call,
+                        !factor || (factor->rank == 2 && factor->shape[0] == tokens &&
+                                    factor->shape[1] == heads && !factor->integer),
+                        "beta and g have a number for each token and head");
+}
+
+static bool open_delta_rule(struct delta_rule *x, struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
-                *v = call_tensor(call, "value"), *state = call_tensor(call, "state"),
-                *beta = call_optional_tensor(call, "beta"), *g = call_optional_tensor(call, "g"),
-                *index = call_tensor(call, "ssm_state_indices"),
-                *lengths = call_tensor(call, "actual_seq_lengths"),
-                *accepted = call_optional_tensor(call, "num_accepted_tokens");
-    enum dtype dtype = v->dtype;
+                *v = call_tensor(call, "value"), *state = call_tensor(call, "state");
+    *x = (struct delta_rule){ .call = call,
+                              .q = q,
+                              .k = k,
+                              .v = v,
+                              .state = state,
+                              .beta = call_optional_tensor(call, "beta"),
+                              .g = call_optional_tensor(call, "g"),
+                              .index = call_tensor(call, "ssm_state_indices"),
+                              .lengths = call_tensor(call, "actual_seq_lengths"),
+                              .accepted = call_optional_tensor(call, "num_accepted_tokens") };
     if (!call_require(call,
                       q->rank == 3 && k->rank == 3 && v->rank == 3 && state->rank == 4 &&
                           v->shape[0] <= 512 && v->shape[0] >= 1 && q->shape[0] == v->shape[0] &&
@@ -157,62 +177,87 @@ static void recurrent_gated_delta_rule(struct call *call)
                           !q->integer && !k->integer && !v->integer && !state->integer && v->n &&
                           q->n,
                       "at most 512 tokens, and states (.., heads, dv, dk), are followed here"))
-        return;
-    int64_t tokens = v->shape[0], heads = v->shape[1], dv = v->shape[2], dk = q->shape[2], at = 0;
-    struct node *factors[2] = { beta, g };
-    for (int i = 0; i < 2; i++)
-        if (!call_require(call,
-                          !factors[i] || (factors[i]->rank == 2 && factors[i]->shape[0] == tokens &&
-                                          factors[i]->shape[1] == heads && !factors[i]->integer),
-                          "beta and g have a number for each token and head"))
-            return;
-    if (!call_require(call,
-                      index->integer && index->n == (size_t)tokens && lengths->integer &&
-                          lengths->rank == 1 &&
-                          (!accepted || (accepted->integer && accepted->n == lengths->n)),
-                      "a state for each token and a length for each sequence are needed") ||
-        !call_integers_below(call, index, state->shape[0], "ssm_state_indices") ||
-        !call_integers_below(call, lengths, tokens + 1, "actual_seq_lengths"))
-        return;
-    double scale = call_is_none(call, "scale") ? 1 / sqrt((double)dk) : call_real(call, "scale");
-    struct node **kept = tape_allocate(tape, (size_t)state->shape[0], sizeof *kept),
-                **out = tape_allocate(tape, (size_t)tokens, sizeof *out);
-    if (tape_failed(tape)) return;
-    for (int64_t i = 0; i < state->shape[0]; i++) kept[i] = NULL;
-    int64_t one[3] = { heads, dv, dk }, row[3] = { 1, heads, dv };
-    for (size_t s = 0; s < lengths->n; s++) {
-        int64_t length = lengths->integer[s], first = at;
-        if (!call_require(call, length <= tokens - at, "the sequences are longer than the tokens"))
+        return false;
+    x->tokens = v->shape[0], x->heads = v->shape[1], x->dv = v->shape[2], x->dk = q->shape[2];
+    if (!has_factor(call, x->beta, x->tokens, x->heads) ||
+        !has_factor(call, x->g, x->tokens, x->heads) ||
+        !call_require(
+            call,
+            x->index->integer && x->index->n == (size_t)x->tokens && x->lengths->integer &&
+                x->lengths->rank == 1 &&
+                (!x->accepted || (x->accepted->integer && x->accepted->n == x->lengths->n)),
+            "a state for each token and a length for each sequence are needed") ||
+        !call_integers_below(call, x->index, state->shape[0], "ssm_state_indices") ||
+        !call_integers_below(call, x->lengths, x->tokens + 1, "actual_seq_lengths"))
+        return false;
+    x->scale = call_is_none(call, "scale") ? 1 / sqrt((double)x->dk) : call_real(call, "scale");
+    x->kept = tape_allocate(tape, (size_t)state->shape[0], sizeof *x->kept);
+    x->out = tape_allocate(tape, (size_t)x->tokens, sizeof *x->out);
+    for (int64_t i = 0; !tape_failed(tape) && i < state->shape[0]; i++) x->kept[i] = NULL;
+    return !tape_failed(tape);
+}
+
+/* Which token's state sequence s, whose tokens begin at `at`, goes on from: the last one that was accepted. -1: the call is refused. */
+static int64_t first_token(const struct delta_rule *x, size_t s, int64_t at)
+{
+    int64_t length = x->lengths->integer[s];
+    if (!x->accepted) return at;
+    int64_t last = x->accepted->integer[s];
+    return call_require(x->call, last >= 1 && last <= length, "%lld tokens are accepted of %lld",
+                        (long long)last, (long long)length)
+               ? at + last - 1
+               : -1;
+}
+
+static struct node *state_of(const struct delta_rule *x, int64_t which)
+{
+    struct tape *tape = x->call->tape;
+    int64_t one[3] = { x->heads, x->dv, x->dk };
+    if (x->kept[which]) return x->kept[which];
+    return node_reshape(tape, node_slice(tape, x->state, 0, which, 1, 1), 3, one);
+}
+
+/* Token t after state S: its result, and the state that it leaves. */
+static struct node *state_after(const struct delta_rule *x, struct node *S, int64_t t)
+{
+    struct tape *tape = x->call->tape;
+    int64_t heads = x->heads, row[3] = { 1, heads, x->dv };
+    struct node *key = of_token(tape, x->k, t, heads, x->dk, 1);
+    if (x->g)
+        S = node_multiply(tape, S, node_apply(tape, "exp", of_token(tape, x->g, t, heads, 1, 1)));
+    struct node *y =
+        node_subtract(tape, of_token(tape, x->v, t, heads, x->dv, 1), compose_matmul(tape, S, key));
+    if (x->beta) y = node_multiply(tape, y, of_token(tape, x->beta, t, heads, 1, 1));
+    S = node_add(tape, S, node_multiply(tape, y, node_transpose(tape, key, 1, 2)));
+    x->kept[x->index->integer[t]] = S;
+    struct node *query = node_scale(tape, of_token(tape, x->q, t, heads, x->dk, 1), x->scale);
+    x->out[t] = node_reshape(tape, compose_matmul(tape, S, query), 3, row);
+    return S;
+}
+
+/* A state S (heads, dv, dk) through the tokens of each sequence: S exp(g), then + beta (v - S k) k^T; the output is S q
+ * scale. Each token's state is kept at its index, where a sequence begins is the state of its first token's, or of the
+ * last one that was accepted. */
+static void recurrent_gated_delta_rule(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct delta_rule x;
+    int64_t at = 0;
+    if (!open_delta_rule(&x, call)) return;
+    for (size_t s = 0; s < x.lengths->n; s++) {
+        int64_t length = x.lengths->integer[s];
+        if (!call_require(call, length <= x.tokens - at,
+                          "the sequences are longer than the tokens"))
             return;
         if (!length) continue;
-        if (accepted) {
-            int64_t last = accepted->integer[s];
-            if (!call_require(call, last >= 1 && last <= length, "%lld tokens are accepted of %lld",
-                              (long long)last, (long long)length))
-                return;
-            first += last - 1;
-        }
-        int64_t from = index->integer[first];
-        struct node *S = kept[from]
-                             ? kept[from]
-                             : node_reshape(tape, node_slice(tape, state, 0, from, 1, 1), 3, one);
-        for (int64_t t = at; t < at + length; t++) {
-            struct node *key = of_token(tape, k, t, heads, dk, 1);
-            if (g)
-                S = node_multiply(tape, S,
-                                  node_apply(tape, "exp", of_token(tape, g, t, heads, 1, 1)));
-            struct node *y = node_subtract(tape, of_token(tape, v, t, heads, dv, 1),
-                                           compose_matmul(tape, S, key));
-            if (beta) y = node_multiply(tape, y, of_token(tape, beta, t, heads, 1, 1));
-            S = node_add(tape, S, node_multiply(tape, y, node_transpose(tape, key, 1, 2)));
-            kept[index->integer[t]] = S;
-            struct node *query = node_scale(tape, of_token(tape, q, t, heads, dk, 1), scale);
-            out[t] = node_reshape(tape, compose_matmul(tape, S, query), 3, row);
-        }
+        int64_t first = first_token(&x, s, at);
+        if (first < 0) return;
+        struct node *S = state_of(&x, x.index->integer[first]);
+        for (int64_t t = at; t < at + length; t++) S = state_after(&x, S, t);
         at += length;
     }
-    if (!call_require(call, at == tokens, "the sequences are shorter than the tokens")) return;
-    call_return_typed(call, node_concatenate(tape, out, (int)tokens, 0), dtype);
+    if (!call_require(call, at == x.tokens, "the sequences are shorter than the tokens")) return;
+    call_return_typed(call, node_concatenate(tape, x.out, (int)x.tokens, 0), x.v->dtype);
 }
 
 /* clang-format off */

@@ -17,6 +17,7 @@
 #include "bench/registry.h"
 #include "bench/samples.h"
 #include "cli/api_surface.h"
+#include "support/core_families.h"
 #include "support/suite.h"
 
 static const char *filter;
@@ -224,32 +225,6 @@ static struct share *share_of(struct share *shares, size_t *count, const char *f
     return &shares[i];
 }
 
-/* Families the catalogue is for; the others hold what stands in config/api_surface.json with a reason. */
-static bool is_core(const char *family)
-{
-    static const char *const core[] = { "elementwise_unary",
-                                        "elementwise_binary",
-                                        "elementwise_nary",
-                                        "activation",
-                                        "compare_logical_bit",
-                                        "reduction",
-                                        "matmul",
-                                        "conv",
-                                        "pooling",
-                                        "normalization",
-                                        "loss",
-                                        "indexing",
-                                        "shape_view",
-                                        "sort_topk",
-                                        "creation",
-                                        "interpolation",
-                                        "attention",
-                                        "random" };
-    for (size_t i = 0; i < sizeof core / sizeof *core; i++)
-        if (!strcmp(core[i], family)) return true;
-    return false;
-}
-
 /* In every core family at least 95 % of the names run forward, and 95 % of those that PyTorch 1.13 can
  * differentiate (tests/data/differentiable.txt, written by tests/long/against_torch) run backward. */
 START_TEST(families_are_covered)
@@ -296,7 +271,7 @@ START_TEST(families_are_covered)
                s->names, s->backward, s->differentiable);
         differentiable += s->differentiable;
         backward += s->backward;
-        if (!is_core(s->family)) continue;
+        if (!is_core_family(s->family)) continue;
         ck_assert_msg(s->forward * 100 >= s->names * 95,
                       "%s: fewer than 95 %% of the names run forward", s->family);
         ck_assert_msg(s->backward * 100 >= s->differentiable * 95,

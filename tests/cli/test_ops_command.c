@@ -1,6 +1,7 @@
 /* `probe-ut ops`: its forms, the coverage it claims, and the page made of it. */
 #include <cjson/cJSON.h>
 
+#include "support/core_families.h"
 #include "support/suite.h"
 #include "support/workspace.h"
 
@@ -98,24 +99,6 @@ static bool is_one_of(const char *text, const char *const *list)
  * layouts, named dimensions, uninitialised memory) is not counted. */
 START_TEST(core_families_are_covered)
 {
-    static const char *const core[] = { "elementwise_unary",
-                                        "elementwise_binary",
-                                        "elementwise_nary",
-                                        "activation",
-                                        "compare_logical_bit",
-                                        "reduction",
-                                        "matmul",
-                                        "conv",
-                                        "pooling",
-                                        "normalization",
-                                        "loss",
-                                        "indexing",
-                                        "shape_view",
-                                        "sort_topk",
-                                        "creation",
-                                        "interpolation",
-                                        "attention",
-                                        NULL };
     static const char *const uncounted[] = {
         "of sparse tensors a dump records dtype and shape, no indices",
         "of named dimensions a dump records no names", "returns uninitialised memory", NULL
@@ -127,7 +110,7 @@ START_TEST(core_families_are_covered)
     cJSON_ArrayForEach(item, array)
     {
         const char *api = text_of(item, "api");
-        if (!strncmp(api, "NPU.", 4) || !is_one_of(text_of(item, "family"), core)) continue;
+        if (!strncmp(api, "NPU.", 4) || !is_core_family(text_of(item, "family"))) continue;
         if (is_one_of(text_of(item, "reason"), uncounted)) continue;
         names++;
         forward += flag_of(item, "forward");

@@ -203,68 +203,94 @@ static bool read_edges(struct call *call, struct space *s, const char *name)
     return call_require(call, fits, "'%s' has two numbers for each dimension of blocks", name);
 }
 
+/* Blocks of the last dimensions, and how many elements one has. */
+static bool read_blocks(struct call *call, struct space *s, int64_t *product, const struct node *x)
+{
+    const struct value *blocks = call_value(call, "block_size");
+    s->dims = blocks->kind == VALUE_INT ? x->rank - 2
+                                        : call_ints(call, "block_size", s->block, TENSOR_MAX_RANK);
+    if (blocks->kind == VALUE_INT) call_ints_repeated(call, "block_size", s->block, s->dims);
+    *product = 1;
+    if (!call_require(call,
+                      s->dims >= 1 && x->rank > s->dims && x->rank + s->dims <= TENSOR_MAX_RANK,
+                      "blocks of up to the last dimensions are needed") ||
+        !read_edges(call, s, call->op->detail == 1 ? "crops" : "paddings"))
+        return false;
+    for (int d = 0; d < s->dims; d++)
+        if (!call_require(call, s->block[d] >= 1 && s->block[d] <= INT32_MAX, "a block of %lld",
+                          (long long)s->block[d]) ||
+            !call_require(call, !__builtin_mul_overflow(*product, s->block[d], product),
+                          "too large blocks"))
+            return false;
+    return true;
+}
+
+/* The shape of the result, `back` of blocks in the batch. False where the blocks do not fill the tensor. */
+static bool shape_of_blocks(int64_t *shape, const struct space *s, const struct node *x,
+                            int64_t product, bool back)
+{
+    int lead = x->rank - s->dims;
+    memcpy(shape, x->shape, sizeof x->shape);
+    shape[0] = back ? x->shape[0] / product : x->shape[0] * product;
+    bool fits = !back || x->shape[0] % product == 0;
+    for (int d = 0; d < s->dims; d++) {
+        int64_t own = x->shape[lead + d], edge = s->edge[d][0] + s->edge[d][1];
+        int64_t whole = back ? own * s->block[d] - edge : own + edge;
+        fits = fits && whole >= 0 && (back || whole % s->block[d] == 0);
+        shape[lead + d] = back ? whole : whole / s->block[d];
+    }
+    return fits;
+}
+
+/* Where an element of a result with blocks in the batch was in x: `at`, its own place, becomes that. False in the padding. */
+static bool out_of_batch(int64_t *at, const struct space *s, const struct node *x)
+{
+    int lead = x->rank - s->dims;
+    int64_t which = at[0] / x->shape[0];
+    bool within = true;
+    at[0] %= x->shape[0];
+    for (int d = s->dims; d-- > 0; which /= s->block[d]) {
+        int64_t *place = &at[lead + d];
+        *place = *place * s->block[d] + which % s->block[d] - s->edge[d][0];
+        within = within && *place >= 0 && *place < x->shape[lead + d];
+    }
+    return within;
+}
+
+/* The same of an element of a result of `batches` whose blocks stand in the batch of x. */
+static void into_batch(int64_t *at, const struct space *s, int lead, int64_t batches)
+{
+    int64_t before = 1; /* the last dimension's block changes fastest */
+    for (int d = s->dims; d-- > 0; before *= s->block[d]) {
+        int64_t whole = at[lead + d] + s->edge[d][0];
+        at[0] += batches * (whole % s->block[d]) * before;
+        at[lead + d] = whole / s->block[d];
+    }
+}
+
 static void blocks_of_space(struct call *call)
 {
     struct tape *tape = call->tape;
     bool back = call->op->detail == 1;
     struct node *x = call_tensor(call, "input_x");
     struct space s = { 0 };
-    int64_t shape[TENSOR_MAX_RANK], product = 1;
-    const struct value *blocks = call_value(call, "block_size");
-    s.dims = blocks->kind == VALUE_INT ? x->rank - 2
-                                       : call_ints(call, "block_size", s.block, TENSOR_MAX_RANK);
-    if (blocks->kind == VALUE_INT) call_ints_repeated(call, "block_size", s.block, s.dims);
-    int lead = x->rank - s.dims;
-    if (!call_require(call, s.dims >= 1 && lead >= 1 && x->rank + s.dims <= TENSOR_MAX_RANK,
-                      "blocks of up to the last dimensions are needed") ||
-        !read_edges(call, &s, back ? "crops" : "paddings"))
+    int64_t shape[TENSOR_MAX_RANK], at[TENSOR_MAX_RANK], product;
+    if (!read_blocks(call, &s, &product, x) ||
+        !call_require(call, shape_of_blocks(shape, &s, x, product, back),
+                      "the blocks do not fill the tensor"))
         return;
-    for (int d = 0; d < s.dims; d++) {
-        if (!call_require(call, s.block[d] >= 1 && s.block[d] <= INT32_MAX, "a block of %lld",
-                          (long long)s.block[d]) ||
-            !call_require(call, !__builtin_mul_overflow(product, s.block[d], &product),
-                          "too large blocks"))
-            return;
-    }
-    memcpy(shape, x->shape, sizeof shape);
-    shape[0] = back ? x->shape[0] / product : x->shape[0] * product;
-    bool fits = !back || x->shape[0] % product == 0;
-    for (int d = 0; d < s.dims; d++) {
-        int64_t own = x->shape[lead + d], edge = s.edge[d][0] + s.edge[d][1];
-        int64_t whole = back ? own * s.block[d] - edge : own + edge;
-        fits = fits && whole >= 0 && (back || whole % s.block[d] == 0);
-        shape[lead + d] = back ? whole : whole / s.block[d];
-    }
-    if (!call_require(call, fits, "the blocks do not fill the tensor")) return;
     size_t n = 1;
     for (int d = 0; d < x->rank; d++) n *= (size_t)shape[d];
     int64_t *map = tape_allocate(tape, n + 1, sizeof *map);
     if (!map) return;
-    const struct node *wide = x;
     for (size_t i = 0; i < n; i++) {
-        int64_t at[TENSOR_MAX_RANK], from = 0;
         size_t rest = i;
         for (int d = x->rank; d-- > 0; rest /= (size_t)shape[d])
             at[d] = (int64_t)(rest % (size_t)shape[d]);
-        int64_t batches = back ? shape[0] : x->shape[0], which = at[0] / batches;
-        at[0] %= batches;
-        for (int d = s.dims; d-- > 0;) {
-            int64_t *place = &at[lead + d];
-            if (back) {
-                int64_t whole = *place + s.edge[d][0];
-                /* the last dimension's block changes fastest */
-                int64_t before = 1;
-                for (int e = d + 1; e < s.dims; e++) before *= s.block[e];
-                at[0] += batches * (whole % s.block[d]) * before;
-                *place = whole / s.block[d];
-            } else {
-                *place = *place * s.block[d] + which % s.block[d] - s.edge[d][0];
-                which /= s.block[d];
-                if (*place < 0 || *place >= x->shape[lead + d]) from = -1;
-            }
-        }
-        for (int d = 0; from >= 0 && d < x->rank; d++) from = from * wide->shape[d] + at[d];
-        map[i] = from;
+        bool within = back || out_of_batch(at, &s, x);
+        if (back) into_batch(at, &s, x->rank - s.dims, shape[0]);
+        map[i] = within ? 0 : -1;
+        for (int d = 0; within && d < x->rank; d++) map[i] = map[i] * x->shape[d] + at[d];
     }
     call_return(call, node_gather(tape, x, x->rank, shape, map, 0));
 }

@@ -351,77 +351,124 @@ static struct node *without_rest(struct tape *tape, struct node *y, struct node 
     return node_select(tape, node_reshape(tape, rest, 4, column), node_scalar(tape, 0), y);
 }
 
-/* npu_prompt_flash_attention (detail 0), npu_incre_flash_attention (1, one query for each batch) and
- * npu_fused_infer_attention_score (2, version 2: 3), unquantized. */
+/* By op->detail: npu_prompt_flash_attention, npu_incre_flash_attention (one query for each batch) and
+ * npu_fused_infer_attention_score, of which there are two versions. */
+enum { INFER_PROMPT, INFER_INCREMENTAL, INFER_FUSED, INFER_FUSED_V2 };
+
+/* A call of an attention without gradients: what its arguments are called, and its operands (batch, heads, rows, width). */
+struct inference {
+    intptr_t kind;
+    const char *layout, *q_lengths, *k_lengths;
+    bool lse, packed;
+    int64_t heads, key_heads;
+    struct attention a;
+    struct node *q, *k, *v;
+};
+
+static void name_arguments(struct inference *x, struct call *call)
+{
+    intptr_t kind = call->op->detail;
+    bool incremental = kind == INFER_INCREMENTAL, second = kind == INFER_FUSED_V2;
+    const char *scale = kind == INFER_PROMPT || incremental ? "scale_value"
+                        : second                            ? "softmax_scale"
+                                                            : "scale";
+    *x = (struct inference){
+        .kind = kind,
+        .layout = call_string(call, "input_layout"),
+        .q_lengths = second ? "actual_seq_qlen" : "actual_seq_lengths",
+        .k_lengths = second        ? "actual_seq_kvlen"
+                     : incremental ? "actual_seq_lengths"
+                                   : "actual_seq_lengths_kv",
+        .lse = (kind == INFER_FUSED && call_bool(call, "softmax_lse_flag")) ||
+               (second && call_bool(call, "return_softmax_lse")),
+        .heads = call_int(call, second ? "num_query_heads" : "num_heads"),
+        .key_heads = call_int(call, "num_key_value_heads"),
+        .a = { .scale = call_real(call, scale),
+               .mode = incremental ? 0 : call_int(call, "sparse_mode"),
+               .before = token_window(call, incremental ? NULL : "pre_tokens"),
+               .after = token_window(call, incremental ? NULL : "next_tokens"),
+               .mask = call_optional_tensor(call, "atten_mask"),
+               .pse = call_optional_tensor(call, "pse_shift"),
+               .wants_mask = true },
+    };
+    if (x->key_heads == 0) x->key_heads = x->heads;
+    x->packed = !strcmp(x->layout, "TND");
+}
+
+static bool open_inference(struct inference *x, struct call *call)
+{
+    name_arguments(x, call);
+    if (!is_plain(call) ||
+        !call_require(call, x->kind == INFER_PROMPT || call_is_none(call, "block_table"),
+                      "keys in pages are not followed here") ||
+        !call_require(call, x->a.mode >= 0 && x->a.mode <= 4,
+                      "sparse_mode %lld is not in the catalogue", (long long)x->a.mode) ||
+        !call_require(call, !(x->packed && x->kind < INFER_FUSED),
+                      "input_layout \"TND\" is not in the catalogue"))
+        return false;
+    x->q = to_bnsd(call, call_tensor(call, "query"), x->layout, x->heads);
+    x->k = to_bnsd(call, call_tensor(call, "key"), x->layout, x->key_heads);
+    x->v = to_bnsd(call, call_tensor(call, "value"), x->layout, x->key_heads);
+    if (x->kind >= INFER_FUSED && !tape_failed(call->tape)) {
+        x->q = with_rope(call, x->q, "query_rope", x->layout, x->heads);
+        x->k = with_rope(call, x->k, "key_rope", x->layout, x->key_heads);
+    }
+    return !tape_failed(call->tape) && has_heads(call, x->q, x->heads);
+}
+
+/* The mask of the scores with the keys beyond the ends of sequences, `late` or NULL. False when the call is refused. */
+static bool add_late_keys(struct call *call, struct node **mask, struct node *late)
+{
+    struct tape *tape = call->tape;
+    if (!late) return true;
+    if (!*mask) {
+        *mask = late;
+        return true;
+    }
+    if (!call_require(call, (*mask)->integer, "atten_mask must tell true or false of each score"))
+        return false;
+    struct node *no = node_integer_constant(tape, DT_BOOL, 0, 0, NULL);
+    *mask = node_or(tape, node_compare(tape, COMPARE_NE, *mask, no), late);
+    return true;
+}
+
+static void infer_packed(struct call *call, struct inference *x, enum dtype dtype)
+{
+    struct tape *tape = call->tape;
+    struct packed y =
+        attend_packed(call, &x->a, x->q, x->k, x->v, x->q_lengths, x->k_lengths, x->lse);
+    call_return_typed(call, from_bnsd(tape, y.y, x->layout), dtype);
+    if (x->lse) call_return_typed(call, from_bnsd(tape, y.lse, x->layout), DT_F32);
+    else call_return_none(call);
+}
+
+/* All of them unquantized. */
 static void infer_attention(struct call *call)
 {
     struct tape *tape = call->tape;
-    intptr_t kind = call->op->detail;
-    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
-                *v = call_tensor(call, "value");
-    const char *layout = call_string(call, "input_layout");
-    const char *q_lengths = kind == 3 ? "actual_seq_qlen" : "actual_seq_lengths",
-               *k_lengths = kind == 3   ? "actual_seq_kvlen"
-                            : kind == 1 ? "actual_seq_lengths"
-                                        : "actual_seq_lengths_kv";
-    bool lse = (kind == 2 && call_bool(call, "softmax_lse_flag")) ||
-               (kind == 3 && call_bool(call, "return_softmax_lse"));
-    int64_t heads = call_int(call, kind == 3 ? "num_query_heads" : "num_heads"),
-            key_heads = call_int(call, "num_key_value_heads");
-    enum dtype dtype = q->dtype;
-    struct attention a = { .scale = call_real(call, kind == 0 || kind == 1 ? "scale_value"
-                                                    : kind == 3            ? "softmax_scale"
-                                                                           : "scale"),
-                           .mode = kind == 1 ? 0 : call_int(call, "sparse_mode"),
-                           .before = token_window(call, kind == 1 ? NULL : "pre_tokens"),
-                           .after = token_window(call, kind == 1 ? NULL : "next_tokens"),
-                           .mask = call_optional_tensor(call, "atten_mask"),
-                           .pse = call_optional_tensor(call, "pse_shift"),
-                           .wants_mask = true };
-    if (key_heads == 0) key_heads = heads;
-    bool packed = !strcmp(layout, "TND");
-    if (!is_plain(call) ||
-        !call_require(call, kind == 0 || call_is_none(call, "block_table"),
-                      "keys in pages are not followed here") ||
-        !call_require(call, a.mode >= 0 && a.mode <= 4, "sparse_mode %lld is not in the catalogue",
-                      (long long)a.mode) ||
-        !call_require(call, !(packed && kind < 2), "input_layout \"TND\" is not in the catalogue"))
-        return;
-    q = to_bnsd(call, q, layout, heads);
-    k = to_bnsd(call, k, layout, key_heads);
-    v = to_bnsd(call, v, layout, key_heads);
-    if (kind >= 2 && !tape_failed(tape)) {
-        q = with_rope(call, q, "query_rope", layout, heads);
-        k = with_rope(call, k, "key_rope", layout, key_heads);
-    }
-    if (tape_failed(tape) || !has_heads(call, q, heads)) return;
-    if (packed) {
-        struct packed y = attend_packed(call, &a, q, k, v, q_lengths, k_lengths, lse);
-        call_return_typed(call, from_bnsd(tape, y.y, layout), dtype);
-        if (kind >= 2 && lse) call_return_typed(call, from_bnsd(tape, y.lse, layout), DT_F32);
-        else if (kind >= 2) call_return_none(call);
+    struct inference x;
+    if (!open_inference(&x, call)) return;
+    enum dtype dtype = call_tensor(call, "query")->dtype;
+    if (x.packed) {
+        infer_packed(call, &x, dtype);
         return;
     }
-    struct node *mask = block_mask(call, &a, a.mode, 0, q->shape[2], k->shape[2]),
-                *late = beyond(call, k_lengths, q->shape[0], k->shape[2]),
-                *rest = kind == 1 ? NULL : beyond(call, q_lengths, q->shape[0], q->shape[2]);
-    if (!call_require(call, !(a.mode == 3 || a.mode == 4) || (!late && !rest),
-                      "a triangle at the ends of sequences that are shorter is not followed here"))
+    struct attention *a = &x.a;
+    struct node *q = x.q, *k = x.k,
+                *mask = block_mask(call, a, a->mode, 0, q->shape[2], k->shape[2]),
+                *late = beyond(call, x.k_lengths, q->shape[0], k->shape[2]),
+                *rest = x.kind == INFER_INCREMENTAL
+                            ? NULL
+                            : beyond(call, x.q_lengths, q->shape[0], q->shape[2]);
+    if (!call_require(
+            call, !(a->mode == 3 || a->mode == 4) || (!late && !rest),
+            "a triangle at the ends of sequences that are shorter is not followed here") ||
+        !add_late_keys(call, &mask, late))
         return;
-    if (mask && late) {
-        if (!call_require(call, mask->integer, "atten_mask must tell true or false of each score"))
-            return;
-        mask = node_or(
-            tape,
-            node_compare(tape, COMPARE_NE, mask, node_integer_constant(tape, DT_BOOL, 0, 0, NULL)),
-            late);
-    } else if (late) {
-        mask = late;
-    }
-    struct block block = attend(call, &a, q, k, v, mask, lse);
-    call_return_typed(call, from_bnsd(tape, without_rest(tape, block.y, rest), layout), dtype);
-    if (kind < 2) return;
-    if (lse)
+    struct block block = attend(call, a, q, k, x.v, mask, x.lse);
+    call_return_typed(call, from_bnsd(tape, without_rest(tape, block.y, rest), x.layout), dtype);
+    if (x.kind < INFER_FUSED) return;
+    if (x.lse)
         call_return_typed(call, node_add(tape, block.largest, node_apply(tape, "log", block.sum)),
                           DT_F32);
     else call_return_none(call);
@@ -477,10 +524,10 @@ static void block_sparse_attention(struct call *call)
 /* clang-format off */
 const struct op ops_npu_attention[] = {
     { "npu_scaled_masked_softmax", NPU, "(Tensor x, Tensor mask, Scalar scale=1, bool fixed_triu_mask=False)", scaled_masked_softmax, OP_ONE_NODE, 0, NULL },
-    { "npu_prompt_flash_attention", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, Tensor? pse_shift=None, int[]? actual_seq_lengths=None, Tensor? deq_scale1=None, Tensor? quant_scale1=None, Tensor? deq_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, int num_heads=1, float scale_value=1.0, int pre_tokens=2147473647, int next_tokens=0, str input_layout='BSH', int num_key_value_heads=0, int[]? actual_seq_lengths_kv=None, int sparse_mode=0)", infer_attention, OP_NO_GRADIENT, 0, NULL },
-    { "npu_incre_flash_attention", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, Tensor? pse_shift=None, int[]? actual_seq_lengths=None, Tensor? antiquant_scale=None, Tensor? antiquant_offset=None, Tensor? block_table=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? kv_padding_size=None, int num_heads=1, float scale_value=1.0, str input_layout='BSH', int num_key_value_heads=0, int block_size=0, int inner_precise=1)", infer_attention, OP_NO_GRADIENT, 1, NULL },
-    { "npu_fused_infer_attention_score", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? pse_shift=None, Tensor? atten_mask=None, int[]? actual_seq_lengths=None, int[]? actual_seq_lengths_kv=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? antiquant_scale=None, Tensor? key_antiquant_scale=None, Tensor? value_antiquant_scale=None, Tensor? block_table=None, Tensor? query_padding_size=None, Tensor? kv_padding_size=None, Tensor? key_shared_prefix=None, Tensor? value_shared_prefix=None, Tensor? query_rope=None, Tensor? key_rope=None, int num_heads=1, float scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, str input_layout='BSH', int num_key_value_heads=0, int sparse_mode=0, bool softmax_lse_flag=False, ...)", infer_attention, OP_NO_GRADIENT, 2, NULL },
-    { "npu_fused_infer_attention_score_v2", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? query_rope=None, Tensor? key_rope=None, Tensor? pse_shift=None, Tensor? atten_mask=None, int[]? actual_seq_qlen=None, int[]? actual_seq_kvlen=None, Tensor? block_table=None, Tensor? dequant_scale_query=None, Tensor? dequant_scale_key=None, Tensor? dequant_scale_value=None, int num_query_heads=1, int num_key_value_heads=0, float softmax_scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, str input_layout='BSH', int sparse_mode=0, bool return_softmax_lse=False, ...)", infer_attention, OP_NO_GRADIENT, 3, NULL },
+    { "npu_prompt_flash_attention", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, Tensor? pse_shift=None, int[]? actual_seq_lengths=None, Tensor? deq_scale1=None, Tensor? quant_scale1=None, Tensor? deq_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, int num_heads=1, float scale_value=1.0, int pre_tokens=2147473647, int next_tokens=0, str input_layout='BSH', int num_key_value_heads=0, int[]? actual_seq_lengths_kv=None, int sparse_mode=0)", infer_attention, OP_NO_GRADIENT, INFER_PROMPT, NULL },
+    { "npu_incre_flash_attention", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, Tensor? pse_shift=None, int[]? actual_seq_lengths=None, Tensor? antiquant_scale=None, Tensor? antiquant_offset=None, Tensor? block_table=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? kv_padding_size=None, int num_heads=1, float scale_value=1.0, str input_layout='BSH', int num_key_value_heads=0, int block_size=0, int inner_precise=1)", infer_attention, OP_NO_GRADIENT, INFER_INCREMENTAL, NULL },
+    { "npu_fused_infer_attention_score", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? pse_shift=None, Tensor? atten_mask=None, int[]? actual_seq_lengths=None, int[]? actual_seq_lengths_kv=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? antiquant_scale=None, Tensor? key_antiquant_scale=None, Tensor? value_antiquant_scale=None, Tensor? block_table=None, Tensor? query_padding_size=None, Tensor? kv_padding_size=None, Tensor? key_shared_prefix=None, Tensor? value_shared_prefix=None, Tensor? query_rope=None, Tensor? key_rope=None, int num_heads=1, float scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, str input_layout='BSH', int num_key_value_heads=0, int sparse_mode=0, bool softmax_lse_flag=False, ...)", infer_attention, OP_NO_GRADIENT, INFER_FUSED, NULL },
+    { "npu_fused_infer_attention_score_v2", NPU, "(Tensor query, Tensor key, Tensor value, *, Tensor? query_rope=None, Tensor? key_rope=None, Tensor? pse_shift=None, Tensor? atten_mask=None, int[]? actual_seq_qlen=None, int[]? actual_seq_kvlen=None, Tensor? block_table=None, Tensor? dequant_scale_query=None, Tensor? dequant_scale_key=None, Tensor? dequant_scale_value=None, int num_query_heads=1, int num_key_value_heads=0, float softmax_scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, str input_layout='BSH', int sparse_mode=0, bool return_softmax_lse=False, ...)", infer_attention, OP_NO_GRADIENT, INFER_FUSED_V2, NULL },
     { "npu_block_sparse_attention", NPU, "(Tensor query, Tensor key, Tensor value, Tensor block_sparse_mask, int[] block_shape, *, str q_input_layout='TND', str kv_input_layout='TND', int num_key_value_heads=1, float scale_value=0.0, int inner_precise=1, int[]? actual_seq_lengths=None, int[]? actual_seq_lengths_kv=None, int softmax_lse_flag=0)", block_sparse_attention, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */

@@ -224,60 +224,64 @@ static void fused_add_topk_div(struct call *call)
                   0, call_real(call, "scale"), DT_F32);
 }
 
-/* Which copy of an expert serves each choice: eplb_table has for each expert the number of its copies, then these. Mode 0
- * goes by the rank, mode 1 by the row. A choice is active while its row is and its scale is no smaller than its threshold
- * of the row's sum; where rounding decides that, the device's answer counts. */
-static void update_expert(struct call *call)
+static bool fits_update(struct call *call, const struct node *ids, const struct node *table,
+                        const struct node *scales, const struct node *limits,
+                        const struct node *active)
 {
-    struct tape *tape = call->tape;
-    struct node *ids = call_tensor(call, "expert_ids"), *table = call_tensor(call, "eplb_table"),
-                *scales = call_optional_tensor(call, "expert_scales"),
-                *limits = call_optional_tensor(call, "pruning_threshold"),
-                *active = call_optional_tensor(call, "active_mask");
     int64_t mode = call_int(call, "balance_mode"), ranks = call_int(call, "world_size"),
             rank = call_int(call, "local_rank_id");
-    if (!call_require(
-            call,
-            ids->integer && ids->rank == 2 && table->integer && table->rank == 2 &&
-                table->shape[1] >= 2 &&
-                (mode == 1 ||
-                 (mode == 0 && ranks >= 1 && ranks <= 1 << 20 && rank >= 0 && rank < ranks)),
-            "expert_ids and eplb_table are matrices; mode 0 needs the rank and their number") ||
-        !call_require(
-            call,
-            !scales == !limits &&
-                (!scales || (scales->rank == 2 && scales->n == ids->n && !scales->integer &&
-                             !limits->integer && limits->n == (size_t)ids->shape[1])) &&
-                (!active || (active->integer && active->n == (size_t)ids->shape[0])),
-            "scales are as many as choices, thresholds as a row, active_mask as rows") ||
-        !call_integers_below(call, ids, table->shape[0], "expert_ids"))
-        return;
-    struct node *y = node_new_integer(tape, ids->dtype, 2, ids->shape);
-    int64_t columns = table->shape[1], k = ids->shape[1];
-    for (size_t i = 0; !tape_failed(tape) && i < ids->n; i++) {
+    return call_require(
+               call,
+               ids->integer && ids->rank == 2 && table->integer && table->rank == 2 &&
+                   table->shape[1] >= 2 &&
+                   (mode == 1 ||
+                    (mode == 0 && ranks >= 1 && ranks <= 1 << 20 && rank >= 0 && rank < ranks)),
+               "expert_ids and eplb_table are matrices; mode 0 needs the rank and their number") &&
+           call_require(
+               call,
+               !scales == !limits &&
+                   (!scales || (scales->rank == 2 && scales->n == ids->n && !scales->integer &&
+                                !limits->integer && limits->n == (size_t)ids->shape[1])) &&
+                   (!active || (active->integer && active->n == (size_t)ids->shape[0])),
+               "scales are as many as choices, thresholds as a row, active_mask as rows") &&
+           call_integers_below(call, ids, table->shape[0], "expert_ids");
+}
+
+/* The copies that serve the choices. False when a row of the table makes no sense. */
+static bool copies_of(struct call *call, struct node *y, const struct node *ids,
+                      const struct node *table)
+{
+    int64_t ranks = call_int(call, "world_size"), rank = call_int(call, "local_rank_id"),
+            columns = table->shape[1], k = ids->shape[1];
+    bool by_rank = call_int(call, "balance_mode") == 0;
+    for (size_t i = 0; !tape_failed(call->tape) && i < ids->n; i++) {
         const int64_t *row = table->integer + ids->integer[i] * columns;
         if (!call_require(call, row[0] >= 1 && row[0] < columns, "%lld copies of expert %lld",
                           (long long)row[0], (long long)ids->integer[i]))
-            return;
-        int64_t copy = mode == 0 ? rank / ((ranks + row[0] - 1) / row[0]) : (int64_t)i / k % row[0];
+            return false;
+        int64_t copy = by_rank ? rank / ((ranks + row[0] - 1) / row[0]) : (int64_t)i / k % row[0];
         y->integer[i] = row[copy + 1];
     }
-    call_return(call, y);
-    if (!scales) {
-        call_return_none(call);
-        return;
-    }
+    return true;
+}
+
+/* Which choices are active: a choice whose scale is within rounding of its limit is what the device says. NULL after a failure. */
+static struct node *active_choices(struct call *call, const struct node *ids, struct node *scales,
+                                   struct node *limits, const struct node *active)
+{
+    struct tape *tape = call->tape;
+    int64_t k = ids->shape[1];
     struct node *sum =
         node_multiply(tape, node_sum(tape, scales, 2, true), node_reshape(tape, limits, 1, &k));
     struct node *keep = node_compare(tape, COMPARE_GE, scales, sum);
     (void)node_values(tape, scales), (void)node_values(tape, sum);
     struct node *mask = node_new_integer(tape, DT_BOOL, 2, ids->shape);
-    if (tape_failed(tape)) return;
+    if (tape_failed(tape)) return NULL;
     const struct tensor *got = call_device_output(call, 1);
     struct node *theirs = got && got->dtype == DT_BOOL && tensor_elements(got) == ids->n
                               ? node_leaf(tape, got, false)
                               : NULL;
-    if (tape_failed(tape)) return;
+    if (tape_failed(tape)) return NULL;
     for (size_t i = 0; i < ids->n; i++) {
         bool row = !active || active->integer[i / (size_t)k];
         double room = ((double)k + 2) * 0x1p-24 * fabs(sum->value[i]);
@@ -285,7 +289,28 @@ static void update_expert(struct call *call)
         if (row && theirs && fabs(scales->value[i] - sum->value[i]) <= room)
             mask->integer[i] = theirs->integer[i];
     }
-    call_return(call, mask);
+    return mask;
+}
+
+/* Which copy of an expert serves each choice: eplb_table has for each expert the number of its copies, then these. Mode 0
+ * goes by the rank, mode 1 by the row. A choice is active while its row is and its scale is no smaller than its threshold
+ * of the row's sum; where rounding decides that, the device's answer counts. */
+static void update_expert(struct call *call)
+{
+    struct node *ids = call_tensor(call, "expert_ids"), *table = call_tensor(call, "eplb_table"),
+                *scales = call_optional_tensor(call, "expert_scales"),
+                *limits = call_optional_tensor(call, "pruning_threshold"),
+                *active = call_optional_tensor(call, "active_mask");
+    if (!fits_update(call, ids, table, scales, limits, active)) return;
+    struct node *y = node_new_integer(call->tape, ids->dtype, 2, ids->shape);
+    if (!copies_of(call, y, ids, table)) return;
+    call_return(call, y);
+    if (!scales) {
+        call_return_none(call);
+        return;
+    }
+    struct node *mask = active_choices(call, ids, scales, limits, active);
+    if (mask) call_return(call, mask);
 }
 
 /* clang-format off */

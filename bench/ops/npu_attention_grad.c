@@ -239,73 +239,97 @@ static struct gradients differentiate_whole(struct call *call, struct attention 
     return g;
 }
 
+/* What the gradients are taken of, (batch, heads, rows, width), with the parts that were turned; `plain`: the width without them. */
+static bool open_differentiated(struct differentiated *d, int64_t *plain, struct call *call,
+                                int64_t heads, bool roped)
+{
+    struct tape *tape = call->tape;
+    const char *layout = call_string(call, "input_layout");
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
+                *v = call_tensor(call, "value"), *y = call_tensor(call, "attention_in");
+    int64_t key_heads = heads_of_keys(q, k, heads);
+    *d =
+        (struct differentiated){ .q = to_bnsd(call, q, layout, heads),
+                                 .k = to_bnsd(call, k, layout, key_heads),
+                                 .v = to_bnsd(call, v, layout, key_heads),
+                                 .cotangent = to_bnsd(call, call_tensor(call, "dy"), layout, heads),
+                                 .result = to_bnsd(call, y, layout, heads) };
+    if (tape_failed(tape)) return false;
+    *plain = d->q->shape[3];
+    if (roped) {
+        d->q = with_rope(call, d->q, "query_rope", layout, heads);
+        d->k = with_rope(call, d->k, "key_rope", layout, key_heads);
+    }
+    return !tape_failed(tape) &&
+           call_require(call, d->q->shape[1] == heads && d->cotangent->n == d->result->n,
+                        "head_num, dy and attention_in do not belong to the query");
+}
+
+/* The results of the call. The last channels, from `plain` on, are those of the ropes, which are results of their own where there are any. */
+static void return_gradients(struct call *call, const struct attention *a,
+                             const struct gradients *g, int64_t width, int64_t plain, bool second)
+{
+    struct tape *tape = call->tape;
+    const char *layout = call_string(call, "input_layout");
+    bool roped = second && !call_is_none(call, "query_rope");
+    int64_t turned = width - plain;
+    struct dropped_attention law = {
+        .p = a->drops, .width = width, .blocks = g->blocks, .count = g->count
+    };
+    struct dropped_sums dq = g->of[OF_QUERY], dk = g->of[OF_KEY];
+    call_return_attention_gradient(call, &law, roped ? sums_of_channels(tape, dq, 0, plain) : dq,
+                                   layout, call_tensor(call, "query")->dtype);
+    call_return_attention_gradient(call, &law, roped ? sums_of_channels(tape, dk, 0, plain) : dk,
+                                   layout, call_tensor(call, "key")->dtype);
+    call_return_attention_gradient(call, &law, g->of[OF_VALUE], layout,
+                                   call_tensor(call, "value")->dtype);
+    if (a->pse)
+        call_return_attention_gradient(call, &law,
+                                       sums_to_shape(tape, g->of[OF_SCORES], a->pse->rank,
+                                                     a->pse->shape, a->pse_first ? a->scale : 1),
+                                       NULL, a->pse->dtype);
+    else call_return_none(call);
+    if (roped) {
+        call_return_attention_gradient(call, &law, sums_of_channels(tape, dq, plain, turned),
+                                       layout, call_tensor(call, "query_rope")->dtype);
+        call_return_attention_gradient(call, &law, sums_of_channels(tape, dk, plain, turned),
+                                       layout, call_tensor(call, "key_rope")->dtype);
+    } else if (second && a->sink) {
+        call_return_none(call);
+        call_return_none(call);
+    }
+    if (a->sink) call_return_typed(call, g->of_sink, DT_F32);
+}
+
 /* Gradients of query, key, value and pse, of the second form of ropes too, and of a sink. */
 static void fusion_attention_grad(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
-                *v = call_tensor(call, "value"), *y = call_optional_tensor(call, "attention_in");
-    const char *layout = call_string(call, "input_layout");
-    int64_t heads = call_int(call, "head_num"), key_heads = heads_of_keys(q, k, heads);
-    bool second = call->op->detail == FUSION_SECOND, packed = !strcmp(layout, "TND"),
+    int64_t heads = call_int(call, "head_num"), plain;
+    bool second = call->op->detail == FUSION_SECOND,
+         packed = !strcmp(call_string(call, "input_layout"), "TND"),
          roped = second && !call_is_none(call, "query_rope");
     struct attention a;
+    struct differentiated d;
+    struct groups of_q, of_k;
     if (!read_fusion(call, &a, heads) ||
-        !call_require(call, y != NULL, "attention_in, the forward's result, is needed"))
+        !call_require(call, call_optional_tensor(call, "attention_in") != NULL,
+                      "attention_in, the forward's result, is needed"))
         return;
     a.wants_mask = true;
     a.scale = call_real(call, "scale_value");
     a.drops = 1 - call_real(call, "keep_prob");
-    if (!call_require(call, a.drops >= 0 && a.drops < 1, "keep_prob %g", 1 - a.drops)) return;
-    struct differentiated d = { .q = to_bnsd(call, q, layout, heads),
-                                .k = to_bnsd(call, k, layout, key_heads),
-                                .v = to_bnsd(call, v, layout, key_heads),
-                                .cotangent = to_bnsd(call, call_tensor(call, "dy"), layout, heads),
-                                .result = to_bnsd(call, y, layout, heads) };
-    if (tape_failed(tape)) return;
-    int64_t plain = d.q->shape[3];
-    if (roped) {
-        d.q = with_rope(call, d.q, "query_rope", layout, heads);
-        d.k = with_rope(call, d.k, "key_rope", layout, key_heads);
-    }
-    if (tape_failed(tape) ||
-        !call_require(call, d.q->shape[1] == heads && d.cotangent->n == d.result->n,
-                      "head_num, dy and attention_in do not belong to the query"))
+    if (!call_require(call, a.drops >= 0 && a.drops < 1, "keep_prob %g", 1 - a.drops) ||
+        !open_differentiated(&d, &plain, call, heads, roped) ||
+        (packed && !read_sequences(call, &a, &d, &of_q, &of_k)))
         return;
-    struct groups of_q, of_k;
-    if (packed && !read_sequences(call, &a, &d, &of_q, &of_k)) return;
     d.largest = row_statistics(call, "softmax_max", d.q, packed ? &of_q : NULL);
     d.sum = row_statistics(call, "softmax_sum", d.q, packed ? &of_q : NULL);
     if (tape_failed(tape)) return;
     struct gradients g = packed ? differentiate_packed(call, &a, &d, &of_q, &of_k)
                                 : differentiate_whole(call, &a, &d);
     if (tape_failed(tape)) return;
-    struct dropped_attention law = {
-        .p = a.drops, .width = d.q->shape[3], .blocks = g.blocks, .count = g.count
-    };
-    struct dropped_sums dq = g.of[OF_QUERY], dk = g.of[OF_KEY];
-    int64_t turned_width = d.q->shape[3] - plain;
-    call_return_attention_gradient(call, &law, roped ? sums_of_channels(tape, dq, 0, plain) : dq,
-                                   layout, q->dtype);
-    call_return_attention_gradient(call, &law, roped ? sums_of_channels(tape, dk, 0, plain) : dk,
-                                   layout, k->dtype);
-    call_return_attention_gradient(call, &law, g.of[OF_VALUE], layout, v->dtype);
-    if (a.pse)
-        call_return_attention_gradient(call, &law,
-                                       sums_to_shape(tape, g.of[OF_SCORES], a.pse->rank,
-                                                     a.pse->shape, a.pse_first ? a.scale : 1),
-                                       NULL, a.pse->dtype);
-    else call_return_none(call);
-    if (roped) {
-        call_return_attention_gradient(call, &law, sums_of_channels(tape, dq, plain, turned_width),
-                                       layout, call_tensor(call, "query_rope")->dtype);
-        call_return_attention_gradient(call, &law, sums_of_channels(tape, dk, plain, turned_width),
-                                       layout, call_tensor(call, "key_rope")->dtype);
-    } else if (second && a.sink) {
-        call_return_none(call);
-        call_return_none(call);
-    }
-    if (a.sink) call_return_typed(call, g.of_sink, DT_F32);
+    return_gradients(call, &a, &g, d.q->shape[3], plain, second);
 }
 
 /* clang-format off */

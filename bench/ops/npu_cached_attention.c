@@ -291,71 +291,90 @@ static struct node *part_of_lse(struct tape *tape, struct node *lse, int64_t fir
     return node_reshape(tape, lse, 4, (int64_t[]){ 1, lse->shape[0], count, 1 });
 }
 
+/* A call of ring_mla: rows of the sequences one after another (tokens, heads, width), and the part before it joins, or NULL. */
+struct ring {
+    struct node *q, *k, *v, *last, *last_lse;
+    const int64_t *length[2]; /* rows and keys of each sequence */
+    int count;
+    bool triangle;
+    struct attention a;
+};
+
+static bool is_type(struct call *call, const char *argument, const char *type)
+{
+    return !call_is_none(call, argument) && !strcmp(call_string(call, argument), type);
+}
+
+static bool open_ring(struct ring *x, struct call *call)
+{
+    struct tape *tape = call->tape;
+    int64_t heads = call_int(call, "head_num"), key_heads = call_int(call, "kv_head_num");
+    struct node *q = query_of(call, call_tensor(call, "q_nope"), heads),
+                *k = query_of(call, call_tensor(call, "k_nope"), key_heads);
+    *x = (struct ring){ .triangle = is_type(call, "mask_type", "mask_type_triu"),
+                        .a = { .scale = call_real(call, "qk_scale") },
+                        .v = query_of(call, call_tensor(call, "value"), key_heads) };
+    if (!ring_lengths(call, x->length, &x->count)) return false;
+    x->q = node_concatenate(tape, (struct node *[]){ q, call_tensor(call, "q_rope") }, 2, 2);
+    x->k = node_concatenate(tape, (struct node *[]){ k, call_tensor(call, "k_rope") }, 2, 2);
+    if (!is_type(call, "calc_type", "calc_type_default")) return true;
+    x->last = query_of(call, call_tensor(call, "pre_out"), heads);
+    x->last_lse = call_tensor(call, "prev_lse");
+    return call_require(call,
+                        x->last_lse->rank == 2 && x->last_lse->shape[0] == heads &&
+                            x->last_lse->shape[1] == x->q->shape[0] &&
+                            x->last->shape[0] == x->q->shape[0] &&
+                            x->last->shape[2] == x->v->shape[2],
+                        "the part before has other tokens or heads");
+}
+
+/* The attention of a sequence's rows and keys from `row` and `column` on, joined with the part before; and the logarithms of its sums. */
+static struct node *attend_ring(struct call *call, struct node **lse, struct ring *x, int64_t row,
+                                int64_t rows, int64_t column, int64_t columns)
+{
+    struct tape *tape = call->tape;
+    struct node *mask = x->triangle ? outside_band(tape, rows, columns, 0, INT64_MAX) : NULL;
+    struct block block =
+        attend(call, &x->a, heads_first(tape, node_slice(tape, x->q, 0, row, rows, 1)),
+               heads_first(tape, node_slice(tape, x->k, 0, column, columns, 1)),
+               heads_first(tape, node_slice(tape, x->v, 0, column, columns, 1)), mask, true);
+    *lse = node_add(tape, block.largest, node_apply(tape, "log", block.sum));
+    if (!x->last || tape_failed(tape)) return rows_first(tape, block.y);
+    struct node *own = *lse, *before = part_of_lse(tape, x->last_lse, row, rows),
+                *old = heads_first(tape, node_slice(tape, x->last, 0, row, rows, 1));
+    struct node *y = node_add(tape, node_multiply(tape, block.y, share(tape, own, before)),
+                              node_multiply(tape, old, share(tape, before, own)));
+    *lse = log_of_both(tape, before, own);
+    return rows_first(tape, y);
+}
+
 /* The attention of packed sequences, heads in two parts, with the logarithm of the sum of exponentials; joined with that
  * of other keys. The triangle hides columns beyond the row. */
 static void ring_mla(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *own = call_tensor(call, "q_nope"), *v = call_tensor(call, "value"), *last = NULL,
-                *last_lse = NULL;
-    int64_t heads = call_int(call, "head_num"), key_heads = call_int(call, "kv_head_num");
-    struct node *q = query_of(call, own, heads),
-                *k = query_of(call, call_tensor(call, "k_nope"), key_heads);
-    const int64_t *length[2];
-    int count;
-    bool joins = !call_is_none(call, "calc_type") &&
-                 !strcmp(call_string(call, "calc_type"), "calc_type_default"),
-         triangle = !call_is_none(call, "mask_type") &&
-                    !strcmp(call_string(call, "mask_type"), "mask_type_triu");
-    struct attention a = { .scale = call_real(call, "qk_scale") };
-    v = query_of(call, v, key_heads);
-    if (!ring_lengths(call, length, &count)) return;
-    q = node_concatenate(tape, (struct node *[]){ q, call_tensor(call, "q_rope") }, 2, 2);
-    k = node_concatenate(tape, (struct node *[]){ k, call_tensor(call, "k_rope") }, 2, 2);
-    if (joins) {
-        last = query_of(call, call_tensor(call, "pre_out"), heads);
-        last_lse = call_tensor(call, "prev_lse");
-        if (!call_require(call,
-                          last_lse->rank == 2 && last_lse->shape[0] == heads &&
-                              last_lse->shape[1] == q->shape[0] && last->shape[0] == q->shape[0] &&
-                              last->shape[2] == v->shape[2],
-                          "the part before has other tokens or heads"))
-            return;
-    }
-    struct node **parts = tape_allocate(tape, 2 * (size_t)count, sizeof *parts);
+    struct ring x;
+    if (!open_ring(&x, call)) return;
+    struct node **parts = tape_allocate(tape, 2 * (size_t)x.count, sizeof *parts);
     int64_t row = 0, column = 0;
-    for (int b = 0; !tape_failed(tape) && b < count; b++) {
-        int64_t rows = length[0][b], columns = length[1][b];
+    for (int b = 0; !tape_failed(tape) && b < x.count; b++) {
+        int64_t rows = x.length[0][b], columns = x.length[1][b];
         if (!call_require(call, rows >= 1 && columns >= 1,
                           "what becomes of a sequence without keys is not published") ||
-            !call_require(call, rows <= q->shape[0] - row && columns <= k->shape[0] - column,
+            !call_require(call, rows <= x.q->shape[0] - row && columns <= x.k->shape[0] - column,
                           "the sequences do not fit"))
             return;
-        struct node *mask = triangle ? outside_band(tape, rows, columns, 0, INT64_MAX) : NULL;
-        struct block block =
-            attend(call, &a, heads_first(tape, node_slice(tape, q, 0, row, rows, 1)),
-                   heads_first(tape, node_slice(tape, k, 0, column, columns, 1)),
-                   heads_first(tape, node_slice(tape, v, 0, column, columns, 1)), mask, true);
-        struct node *y = block.y,
-                    *lse = node_add(tape, block.largest, node_apply(tape, "log", block.sum));
-        if (joins && !tape_failed(tape)) {
-            struct node *before = part_of_lse(tape, last_lse, row, rows),
-                        *old = heads_first(tape, node_slice(tape, last, 0, row, rows, 1));
-            y = node_add(tape, node_multiply(tape, y, share(tape, lse, before)),
-                         node_multiply(tape, old, share(tape, before, lse)));
-            lse = log_of_both(tape, before, lse);
-        }
-        parts[b] = rows_first(tape, y);
-        parts[count + b] = lse;
+        parts[b] = attend_ring(call, &parts[x.count + b], &x, row, rows, column, columns);
         row += rows;
         column += columns;
     }
-    if (!call_require(call, row == q->shape[0] && column == k->shape[0],
+    if (!call_require(call, row == x.q->shape[0] && column == x.k->shape[0],
                       "the sequences do not have all tokens"))
         return;
-    return_parts(call, parts, count, own);
-    struct node *lse = node_concatenate(tape, parts + count, count, 2);
-    call_return_typed(call, node_reshape(tape, lse, 2, (int64_t[]){ heads, row }), DT_F32);
+    return_parts(call, parts, x.count, call_tensor(call, "q_nope"));
+    struct node *lse = node_concatenate(tape, parts + x.count, x.count, 2);
+    call_return_typed(
+        call, node_reshape(tape, lse, 2, (int64_t[]){ call_int(call, "head_num"), row }), DT_F32);
 }
 
 /* ---- reading pages --------------------------------------------------------------------------------------------- */

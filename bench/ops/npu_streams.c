@@ -50,11 +50,15 @@ static struct node *mixed_part(struct tape *tape, struct node *x, struct node *a
                     node_slice(tape, bias, 0, start, length, 1));
 }
 
-/* What streams x (.., streams, width) give the next layer and how they mix: of h = phi (x gamma) in one piece over the root
- * mean square of x, a sigmoid that weighs the streams, twice a sigmoid for what comes back, and a matrix. */
-static void mhc_pre(struct call *call)
+/* A call of mhc_pre: n streams of some width in rows, and outputs of phi for each. */
+struct mixing {
+    struct node *x, *phi, *alpha, *bias, *gamma;
+    int64_t n, width, rows, outputs;
+    bool mixes; /* the streams with each other, too */
+};
+
+static bool open_mixing(struct mixing *m, struct call *call)
 {
-    struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "x"), *phi = call_tensor(call, "phi"),
                 *alpha = call_tensor(call, "alpha"), *bias = call_tensor(call, "bias"),
                 *gamma = call_optional_tensor(call, "gamma");
@@ -65,57 +69,83 @@ static void mhc_pre(struct call *call)
                           bias->rank == 1 && (alpha->shape[0] == 2 || alpha->shape[0] == 3) &&
                           !phi->integer && !alpha->integer && !bias->integer,
                       "streams, a matrix, two or three factors and a bias are needed"))
-        return;
-    int64_t n = x->shape[x->rank - 2], width = x->shape[x->rank - 1],
-            rows = (int64_t)x->n / (n * width);
+        return false;
+    int64_t n = x->shape[x->rank - 2], width = x->shape[x->rank - 1];
     bool mixes = alpha->shape[0] == 3;
-    int64_t outputs = 2 * n + (mixes ? n * n : 0), flat[2] = { rows, n * width },
-            split[3] = { rows, n, width };
-    if (!call_require(call,
-                      phi->shape[0] == outputs && phi->shape[1] == n * width &&
-                          bias->shape[0] == outputs && (!gamma || gamma->n == (size_t)(n * width)),
-                      "phi has %lld rows of %lld, bias as many numbers", (long long)outputs,
-                      (long long)(n * width)))
-        return;
-    struct node *wide = node_reshape(tape, x, 2, flat);
+    *m = (struct mixing){ x,
+                          phi,
+                          alpha,
+                          bias,
+                          gamma,
+                          n,
+                          width,
+                          (int64_t)x->n / (n * width),
+                          2 * n + (mixes ? n * n : 0),
+                          mixes };
+    return call_require(call,
+                        phi->shape[0] == m->outputs && phi->shape[1] == n * width &&
+                            bias->shape[0] == m->outputs &&
+                            (!gamma || gamma->n == (size_t)(n * width)),
+                        "phi has %lld rows of %lld, bias as many numbers", (long long)m->outputs,
+                        (long long)(n * width));
+}
+
+/* `length` numbers from `start` on of the weights, in the part that has this factor. */
+static struct node *part_of(const struct mixing *m, struct tape *tape, struct node *weight,
+                            int part, int64_t start, int64_t length)
+{
+    return mixed_part(tape, weight, m->alpha, m->bias, part, start, length);
+}
+
+/* y as a tensor with the leading dimensions of x, then these. */
+static void return_streams(struct call *call, const struct mixing *m, struct node *y, int more,
+                           int64_t first, int64_t second, enum dtype dtype)
+{
+    int lead = m->x->rank - 2;
+    int64_t shape[TENSOR_MAX_RANK];
+    memcpy(shape, m->x->shape, sizeof shape);
+    if (more > 0) shape[lead] = first;
+    if (more > 1) shape[lead + 1] = second;
+    call_return_typed(call, node_reshape(call->tape, y, lead + more, shape), dtype);
+}
+
+/* What streams x (.., streams, width) give the next layer and how they mix: of h = phi (x gamma) in one piece over the root
+ * mean square of x, a sigmoid that weighs the streams, twice a sigmoid for what comes back, and a matrix. */
+static void mhc_pre(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct mixing m;
+    if (!open_mixing(&m, call)) return;
+    int64_t n = m.n, flat[2] = { m.rows, n * m.width }, split[3] = { m.rows, n, m.width },
+            column[3] = { m.rows, n, 1 };
+    struct node *wide = node_reshape(tape, m.x, 2, flat);
     struct node *square = node_mean(tape, node_multiply(tape, wide, wide), 2, true);
     struct node *r =
         node_apply(tape, "rsqrt", node_offset(tape, square, call_real(call, "norm_eps")));
-    struct node *scaled = gamma ? node_multiply(tape, wide, node_reshape(tape, gamma, 1, flat + 1))
-                                : wide;
-    struct node *h = compose_linear(tape, scaled, phi, NULL), *weight = node_multiply(tape, h, r);
-    struct node *pre = node_offset(
-        tape, node_apply(tape, "sigmoid", mixed_part(tape, weight, alpha, bias, 0, 0, n)),
-        call_real(call, "hc_eps"));
-    struct node *post = node_scale(
-        tape, node_apply(tape, "sigmoid", mixed_part(tape, weight, alpha, bias, 1, n, n)), 2);
-    int64_t column[3] = { rows, n, 1 }, shape[TENSOR_MAX_RANK];
+    struct node *scaled =
+        m.gamma ? node_multiply(tape, wide, node_reshape(tape, m.gamma, 1, flat + 1)) : wide;
+    struct node *h = compose_linear(tape, scaled, m.phi, NULL), *weight = node_multiply(tape, h, r);
+    struct node *pre = node_offset(tape,
+                                   node_apply(tape, "sigmoid", part_of(&m, tape, weight, 0, 0, n)),
+                                   call_real(call, "hc_eps"));
+    struct node *post =
+        node_scale(tape, node_apply(tape, "sigmoid", part_of(&m, tape, weight, 1, n, n)), 2);
     struct node *in = node_sum(
         tape,
-        node_multiply(tape, node_reshape(tape, x, 3, split), node_reshape(tape, pre, 3, column)), 2,
-        false);
-    int lead = x->rank - 2;
-    memcpy(shape, x->shape, sizeof shape);
-    shape[lead] = width;
-    call_return_typed(call, node_reshape(tape, in, lead + 1, shape), x->dtype);
-    shape[lead] = n;
-    call_return_typed(call, node_reshape(tape, post, lead + 1, shape), DT_F32);
-    shape[lead + 1] = n;
-    if (mixes)
-        call_return_typed(call,
-                          node_reshape(tape, mixed_part(tape, weight, alpha, bias, 2, 2 * n, n * n),
-                                       lead + 2, shape),
-                          DT_F32);
+        node_multiply(tape, node_reshape(tape, m.x, 3, split), node_reshape(tape, pre, 3, column)),
+        2, false);
+    return_streams(call, &m, in, 1, m.width, 0, m.x->dtype);
+    return_streams(call, &m, post, 1, n, 0, DT_F32);
+    if (m.mixes)
+        return_streams(call, &m, part_of(&m, tape, weight, 2, 2 * n, n * n), 2, n, n, DT_F32);
     else call_return_none(call);
     if (call_int(call, "out_flag") == 0) {
         for (int k = 0; k < 3; k++) call_return_none(call);
         return;
     }
-    call_return_typed(call, node_reshape(tape, r, lead, shape), DT_F32);
-    shape[lead] = outputs;
-    call_return_typed(call, node_reshape(tape, h, lead + 1, shape), DT_F32);
-    shape[lead] = n;
-    call_return_typed(call, node_reshape(tape, pre, lead + 1, shape), DT_F32);
+    return_streams(call, &m, r, 0, 0, 0, DT_F32);
+    return_streams(call, &m, h, 1, m.outputs, 0, DT_F32);
+    return_streams(call, &m, pre, 1, n, 0, DT_F32);
 }
 
 /* ---- a recurrence over tokens -------------------------------------------------------------------------- */

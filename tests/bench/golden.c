@@ -213,24 +213,23 @@ static void translate(struct golden *out, const cJSON *json, struct arena *arena
     else out->c = translated;
 }
 
-bool golden_next(struct golden_file *file, struct golden *out, struct arena *arena)
+/* The next line as JSON; NULL at the end. */
+static cJSON *next_record(struct golden_file *file)
 {
-    if (getline(&file->line, &file->capacity, file->index) < 2) return false;
+    if (getline(&file->line, &file->capacity, file->index) < 2) return NULL;
     size_t length = strlen(file->line);
     file->line = realloc(file->line, length + 256);
     file->capacity = length + 256;
     quote_specials(file->line);
     cJSON *json = cJSON_Parse(file->line);
-    if (!json) {
-        fprintf(stderr, "golden record is not JSON: %.80s\n", file->line);
-        exit(1);
-    }
-    memset(out, 0, sizeof *out);
-    snprintf(out->api, sizeof out->api, "%s", cJSON_GetObjectItem(json, "api")->valuestring);
-    snprintf(out->family, sizeof out->family, "%s",
-             cJSON_GetObjectItem(json, "family")->valuestring);
-    out->refused = cJSON_HasObjectItem(json, "refused");
-    out->native_refused = cJSON_HasObjectItem(json, "native_refused");
+    if (json) return json;
+    fprintf(stderr, "golden record is not JSON: %.80s\n", file->line);
+    exit(1);
+}
+
+static void read_case(struct golden_file *file, struct golden *out, const cJSON *json,
+                      struct arena *arena)
+{
     struct api_case *c = &out->c;
     char *type = arena_copy_string(arena, out->api), *api = strchr(type, '.');
     *api++ = '\0';
@@ -241,50 +240,79 @@ bool golden_next(struct golden_file *file, struct golden *out, struct arena *are
     c->args = list_value(file, cJSON_GetObjectItem(json, "input_args"), VALUE_LIST, arena);
     c->kwargs = list_value(file, cJSON_GetObjectItem(json, "input_kwargs"), VALUE_DICT, arena);
     c->outputs = list_value(file, cJSON_GetObjectItem(json, "output"), VALUE_LIST, arena);
-    read_outputs(file, out, cJSON_GetObjectItem(json, "output"), arena);
+}
 
+static void read_cotangents(struct golden_file *file, struct golden *out, const cJSON *json,
+                            struct arena *arena)
+{
     const cJSON *cotangents = cJSON_GetObjectItem(json, "grad_output"), *item;
-    if (cJSON_GetArraySize(cotangents) > 0) {
-        c->has_backward = true;
-        c->cotangents = (struct value){ .kind = VALUE_LIST };
-        c->cotangents.list.count = out->output_count;
-        c->cotangents.list.items =
-            arena_allocate_zeroed(arena, out->output_count, sizeof(struct value));
-        cJSON_ArrayForEach(item, cotangents)
-        {
-            struct value *v =
-                &c->cotangents.list.items[cJSON_GetObjectItem(item, "output_index")->valueint];
-            v->kind = VALUE_TENSOR;
-            v->tensor.tensor = read_tensor(file, cJSON_GetObjectItem(item, "file"), DT_NONE, arena);
-        }
+    struct api_case *c = &out->c;
+    if (cJSON_GetArraySize(cotangents) <= 0) return;
+    c->has_backward = true;
+    c->cotangents = (struct value){ .kind = VALUE_LIST };
+    c->cotangents.list.count = out->output_count;
+    c->cotangents.list.items =
+        arena_allocate_zeroed(arena, out->output_count, sizeof(struct value));
+    cJSON_ArrayForEach(item, cotangents)
+    {
+        struct value *v =
+            &c->cotangents.list.items[cJSON_GetObjectItem(item, "output_index")->valueint];
+        v->kind = VALUE_TENSOR;
+        v->tensor.tensor = read_tensor(file, cJSON_GetObjectItem(item, "file"), DT_NONE, arena);
     }
-    /* Native gradients are rounded to the dtype of their argument; those of results that the call asked for in float32 are float32. */
+}
+
+/* Native gradients are rounded to the dtype of their argument; those of results that the call asked for in float32 are float32. */
+static bool has_native_gradients(const struct golden *out, const cJSON *json)
+{
     const cJSON *precision = cJSON_GetObjectItem(json, "precision");
-    bool native = cJSON_IsString(precision) && !strcmp(precision->valuestring, "native");
     for (size_t i = 0; i < out->output_count; i++)
         if (out->outputs[i].present && !out->outputs[i].is_float64 &&
             !dtype_is_integral(out->outputs[i].tensor.dtype))
-            native = true;
+            return true;
+    return cJSON_IsString(precision) && !strcmp(precision->valuestring, "native");
+}
+
+static void read_gradients(struct golden_file *file, struct golden *out, const cJSON *json,
+                           struct arena *arena)
+{
+    bool native = has_native_gradients(out, json);
     struct dtype_list dtypes = { 0 };
+    const cJSON *item;
     (void)value_each_tensor(&out->c.args, note_dtype, &dtypes);
     (void)value_each_tensor(&out->c.kwargs, note_dtype, &dtypes);
-    out->gradient_count = value_count_tensors(&c->args) + value_count_tensors(&c->kwargs);
+    out->gradient_count = value_count_tensors(&out->c.args) + value_count_tensors(&out->c.kwargs);
     cJSON_ArrayForEach(item, cJSON_GetObjectItem(json, "grad_input"))
     {
         const cJSON *place = cJSON_GetObjectItem(item, "file");
-        struct golden_tensor *t =
-            &out->gradients[cJSON_GetObjectItem(item, "tensor_index")->valueint];
+        int index = cJSON_GetObjectItem(item, "tensor_index")->valueint;
+        struct golden_tensor *t = &out->gradients[index];
         if (!cJSON_IsArray(place)) continue;
         t->present = true;
         t->is_float64 = !native;
-        t->dtype = native ? dtypes.dtype[cJSON_GetObjectItem(item, "tensor_index")->valueint]
-                          : DT_NONE;
+        t->dtype = native ? dtypes.dtype[index] : DT_NONE;
         for (size_t k = 0; native && k < out->output_count;
              k++) /* cotangents have the dtypes of results */
             if (t->dtype != DT_NONE && dtype_info(out->outputs[k].dtype)->bytes == 2)
                 t->dtype = out->outputs[k].dtype;
         t->tensor = *read_tensor(file, place, DT_NONE, arena);
     }
+}
+
+bool golden_next(struct golden_file *file, struct golden *out, struct arena *arena)
+{
+    cJSON *json = next_record(file);
+    if (!json) return false;
+    memset(out, 0, sizeof *out);
+    snprintf(out->api, sizeof out->api, "%s", cJSON_GetObjectItem(json, "api")->valuestring);
+    snprintf(out->family, sizeof out->family, "%s",
+             cJSON_GetObjectItem(json, "family")->valuestring);
+    out->refused = cJSON_HasObjectItem(json, "refused");
+    out->native_refused = cJSON_HasObjectItem(json, "native_refused");
+    read_case(file, out, json, arena);
+    read_outputs(file, out, cJSON_GetObjectItem(json, "output"), arena);
+    read_cotangents(file, out, json, arena);
+    read_gradients(file, out, json, arena);
     translate(out, json, arena);
     cJSON_Delete(json);
     return true;

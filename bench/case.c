@@ -18,7 +18,7 @@ static struct status describe_output(struct bench_output *output, struct evaluat
     output->property = result->property;
     if (result->kind == BENCH_OUTPUT_TENSOR)
         return reference_over(&output->reference, &own->tape, result->node, result->dtype,
-                              own->arena);
+                              own->arena, false);
     if (result->kind == BENCH_OUTPUT_RANDOM) {
         output->reference.dtype = result->dtype;
         output->reference.rank = result->rank;
@@ -121,7 +121,8 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
         if (!gradient) continue;
         out[i].kind = BENCH_OUTPUT_TENSOR;
         TRY(reference_over(&out[i].reference, &own->tape, gradient,
-                           call->arguments.leaves[i].value->tensor.tensor->dtype, own->arena));
+                           call->arguments.leaves[i].value->tensor.tensor->dtype, own->arena,
+                           true));
         TRY(kernel_model_gradient(&out[i].reference, bench, i));
     }
     return status_ok();

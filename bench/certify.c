@@ -386,8 +386,22 @@ static bool take_stored(struct reference *r, struct tape *tape, const struct nod
     return true;
 }
 
+/* Has anything been computed of the node, or has another node its arrays? Or is it the gradient of two arguments? */
+static bool is_read(const struct tape *tape, const struct node *node)
+{
+    int leaves = 0;
+    for (const struct node *other = tape->newest; other; other = other->older) {
+        leaves += !other->primitive && other->cotangent == node;
+        for (int k = 0; k < other->input_count; k++)
+            if (other->inputs[k] == node) return true;
+        if (other != node && (other->value == node->value || other->error == node->error))
+            return true;
+    }
+    return leaves > 1;
+}
+
 struct status reference_over(struct reference *out, struct tape *tape, struct node *node,
-                             enum dtype dtype, struct arena *arena)
+                             enum dtype dtype, struct arena *arena, bool is_last)
 {
     struct reference r = {
         .dtype = dtype, .rank = node->rank, .n = node->n, .integer = node->integer
@@ -399,7 +413,10 @@ struct status reference_over(struct reference *out, struct tape *tape, struct no
         bool fresh = !complex_valued && node_is_unread(node);
         if (complex_valued) TRY(take_complex(&r, tape, node, arena));
         else if (fresh) TRY(take_deferred(&r, tape, node, arena));
-        else if (!take_stored(&r, tape, node)) TRY(take_real(&r, tape, node));
+        else if (!take_stored(&r, tape, node)) {
+            TRY(take_real(&r, tape, node));
+            fresh = is_last && node->error && !is_read(tape, node);
+        }
         struct refine_context *context = arena_allocate_zeroed(arena, 1, sizeof *context);
         if (!context) return status_no_memory(0);
         context->re = node;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/certify.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/movement.h"
@@ -276,6 +277,33 @@ START_TEST(balls_are_the_same)
 }
 END_TEST
 
+/* An element is recomputed where the node has it if nothing else has been computed of that, or will be. */
+START_TEST(last_steps_are_recomputed_in_place)
+{
+    enum { ELEMENT = 10 * COLUMNS + 100 }; /* of numbers alone */
+    static const struct {
+        bool newest, is_last, in_place;
+    } cases[] = { { true, true, true }, { true, false, false }, { false, true, false } };
+    struct composition c;
+    compose(&c, BENCH_REFERENCE, false);
+    struct node *newest = node_apply(&c.tape, "exp", c.steps[1]);
+    struct node *node = cases[_i].newest ? newest : c.steps[1];
+    const double *values = node_values(&c.tape, node);
+    double value = values[ELEMENT], bound = node_error(node, ELEMENT);
+    struct reference r;
+    ck_assert_ptr_nonnull(node->error);
+    ck_assert(!reference_over(&r, &c.tape, node, DT_F32, &c.arena, cases[_i].is_last).code);
+    ck_assert(!r.refine(&r, 1, &(size_t){ ELEMENT }, 0x1p-60).code);
+    ck_assert_int_eq(r.hi == values, cases[_i].in_place);
+    ck_assert_int_eq(r.error == node->error, cases[_i].in_place);
+    ck_assert(reference_bound(&r, ELEMENT) < bound);
+    ck_assert(fabs(r.hi[ELEMENT] - value) <= bound);
+    ck_assert(cases[_i].in_place ||
+              (node->value[ELEMENT] == value && node->error[ELEMENT] == bound));
+    arena_release(&c.arena);
+}
+END_TEST
+
 /* Results that stay keep their elements, and what lay between them is free again. */
 START_TEST(results_alone_are_kept)
 {
@@ -338,6 +366,7 @@ int main(void)
     tcase_add_loop_test(tests, gradients_in_another_order_are_the_same, 0, kinds);
     tcase_add_test(tests, short_runs_are_copied);
     tcase_add_test(tests, balls_are_the_same);
+    tcase_add_loop_test(tests, last_steps_are_recomputed_in_place, 0, 3);
     tcase_add_test(tests, results_alone_are_kept);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -86,6 +86,7 @@ static void add(struct call *call)
     struct operands operands = two_operands(call, "input", "other");
     struct node *alpha = call_node(call, call_value(call, "alpha"));
     int sign = (int)call->op->detail;
+    tape_defer(tape);
     if (call->op->text) {
         struct node *a = operands.a;
         operands.a = operands.b;
@@ -121,6 +122,7 @@ static void add_relu(struct call *call)
 static void multiply(struct call *call)
 {
     struct operands operands = two_operands(call, "input", "other");
+    tape_defer(call->tape);
     call_return_typed(call, node_multiply_as(call->tape, operands.dtype, operands.a, operands.b),
                       operands.dtype);
 }
@@ -130,6 +132,7 @@ static void multiply(struct call *call)
 static void divide_exactly(struct call *call)
 {
     struct operands operands = two_float_operands(call, "input", "other");
+    tape_defer(call->tape);
     call_return_typed(call, node_divide(call->tape, operands.a, operands.b), operands.dtype);
 }
 

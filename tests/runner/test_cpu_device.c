@@ -81,11 +81,37 @@ START_TEST(results_alone_stay)
 }
 END_TEST
 
+/* Steps of one element each are made where their results are: nothing else is allocated. */
+START_TEST(arithmetic_takes_the_room_of_its_results)
+{
+    static const char *const names[] = { "__add__", "__sub__", "__mul__", "__truediv__" };
+    struct arena cases = { 0 }, arena = { 0 };
+    struct api_case c = large_case(&cases, "Tensor", names[_i], 2);
+    const struct tensor *a = c.args.list.items[0].tensor.tensor;
+    float *divisor = c.args.list.items[1].tensor.tensor->data;
+    for (size_t i = 0; i < tensor_elements(a); i++) divisor[i] = (float)(i % 91) - 40.5f;
+    struct device_result result = run(&arena, &c);
+    const float *x = a->data, *got = result.outputs.list.items[0].tensor.tensor->data;
+    for (size_t i = 0; i < tensor_elements(a); i++) {
+        float want = _i == 0   ? x[i] + divisor[i]
+                     : _i == 1 ? x[i] - divisor[i]
+                     : _i == 2 ? x[i] * divisor[i]
+                               : x[i] / divisor[i];
+        ck_assert(got[i] == want);
+    }
+    size_t bytes = 3 * 4 * tensor_elements(a);
+    ck_assert_uint_lt(arena.used_bytes, bytes + 20000);
+    arena_release(&cases);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("the cpu device");
     TCase *tests = tcase_create("results");
     tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, arithmetic_takes_the_room_of_its_results, 0, 4);
     tcase_add_loop_test(tests, results_alone_stay, 0, sizeof calls / sizeof *calls);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -146,14 +146,20 @@ static struct status try_single_steps(struct search *s, const struct staged_choi
     return status_ok();
 }
 
-/* Kernels that round at the last steps alone, as where the call is one kernel and its gradient is composed of many. */
+/* Kernels that round at the last steps alone, as where the call is one kernel and its gradient is composed of many; with composed functions
+ * or without. */
 static struct status try_last_steps(struct search *s, struct staged_choice from)
 {
     struct trial trial;
-    const int steps = s->want->staged_step_count;
-    for (int k = 1; k < steps && !is_over(s); k++) {
-        from.kept = UINT64_MAX << k;
-        TRY(try_kernel(s, &from, &trial));
+    for (int other = 0; other < 2; other++) {
+        from.kept = 0;
+        if (!is_over(s)) TRY(try_kernel(s, &from, &trial));
+        const int steps = s->want->staged_step_count; /* with these formulas */
+        for (int k = 1; k < steps && !is_over(s); k++) {
+            from.kept = UINT64_MAX << k;
+            TRY(try_kernel(s, &from, &trial));
+        }
+        from.composed_functions ^= true;
     }
     return status_ok();
 }

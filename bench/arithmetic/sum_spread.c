@@ -49,6 +49,7 @@ struct imitation {
         part[WIDTH], parts[WIDTH];
     double fused[WIDTH]; /* of products that are not rounded before they are added */
     double walk[WIDTH],  /* the sum of the terms as float, */
+        exact[WIDTH],    /* and as they are, */
         apart[WIDTH];    /* and the largest error of a partial one of `forward` */
 };
 
@@ -58,7 +59,7 @@ OF_ANY_WIDTH void imitate_run(struct imitation *restrict sums, const double *res
                               size_t n, size_t first, size_t end, size_t width)
 {
     float forward[WIDTH], reverse[WIDTH], block[WIDTH], part[WIDTH];
-    double fused[WIDTH], walk[WIDTH], apart[WIDTH];
+    double fused[WIDTH], walk[WIDTH], exact[WIDTH], apart[WIDTH];
     const double *restrict here = term + first * width, *restrict back = term + (n - first) * width;
     FOR_EACH_LINE forward[w] = sums->forward[w];
     FOR_EACH_LINE reverse[w] = sums->reverse[w];
@@ -66,6 +67,7 @@ OF_ANY_WIDTH void imitate_run(struct imitation *restrict sums, const double *res
     FOR_EACH_LINE part[w] = sums->part[w];
     FOR_EACH_LINE fused[w] = sums->fused[w];
     FOR_EACH_LINE walk[w] = sums->walk[w];
+    FOR_EACH_LINE exact[w] = sums->exact[w];
     FOR_EACH_LINE apart[w] = sums->apart[w];
     for (size_t k = first; k < end; k++, here += width) {
         float x[WIDTH], last[WIDTH];
@@ -74,6 +76,7 @@ OF_ANY_WIDTH void imitate_run(struct imitation *restrict sums, const double *res
         FOR_EACH_LINE last[w] = (float)back[w];
         add_to_each(forward, x, width);
         FOR_EACH_LINE walk[w] += x[w];
+        FOR_EACH_LINE exact[w] += here[w];
         if (k % COMPARED == 0) FOR_EACH_LINE
             {
                 double error = fabs(forward[w] - walk[w]);
@@ -91,6 +94,7 @@ OF_ANY_WIDTH void imitate_run(struct imitation *restrict sums, const double *res
     FOR_EACH_LINE sums->part[w] = part[w];
     FOR_EACH_LINE sums->fused[w] = fused[w];
     FOR_EACH_LINE sums->walk[w] = walk[w];
+    FOR_EACH_LINE sums->exact[w] = exact[w];
     FOR_EACH_LINE sums->apart[w] = apart[w];
 }
 
@@ -116,8 +120,20 @@ OF_ANY_WIDTH void imitate(struct imitation *restrict sums, const double *restric
     move_to_each(sums->parts, sums->part, width);
 }
 
-/* The largest error of the imitations. */
-OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, size_t width)
+OF_ANY_WIDTH void take_errors(double *restrict worst, const struct imitation *sums,
+                              const float *lanes, const double *want, size_t width)
+{
+    take_error(worst, sums->forward, want, width);
+    take_error(worst, sums->reverse, want, width);
+    take_error(worst, lanes, want, width);
+    take_error(worst, sums->blocks, want, width);
+    take_error(worst, sums->parts, want, width);
+}
+
+/* The largest error of the imitations. Equal products are rounded alike, so that what they are off by before they are added grows with their
+ * number, and may add to what the sum rounds or take from it. */
+OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, bool products,
+                                  size_t width)
 {
     struct imitation sums;
     float lanes[WIDTH] = { 0 }, fused[WIDTH];
@@ -125,12 +141,9 @@ OF_ANY_WIDTH void imitated_errors(double *worst, const double *term, size_t n, s
     for (int k = 0; k < LANES; k++) add_to_each(lanes, sums.lane[k], width);
     FOR_EACH_LINE worst[w] = sums.apart[w] < INFINITY ? sums.apart[w] : 0;
     FOR_EACH_LINE fused[w] = (float)sums.fused[w];
-    take_error(worst, sums.forward, sums.walk, width);
     take_error(worst, fused, sums.walk, width);
-    take_error(worst, sums.reverse, sums.walk, width);
-    take_error(worst, lanes, sums.walk, width);
-    take_error(worst, sums.blocks, sums.walk, width);
-    take_error(worst, sums.parts, sums.walk, width);
+    take_errors(worst, &sums, lanes, sums.walk, width);
+    if (products) take_errors(worst, &sums, lanes, sums.exact, width);
 }
 
 /* sum S_k^2 of a kernel with eight lanes, or four, each a walk of its own. Data of alternating signs are
@@ -254,7 +267,7 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
     else formulas_of_lines(formula, &walked, n, products);
     for (size_t w = 0; w < width; w++) parts[w].formula = formula[w];
     if (!single) return;
-    imitated_errors(errors, term, n, width);
+    imitated_errors(errors, term, n, products, width);
     FOR_EACH_LINE errors[w] = square_of_imitated(errors[w]);
     for (size_t w = 0; w < width; w++) parts[w].imitated = errors[w];
 }
@@ -289,6 +302,14 @@ static size_t values_of_few(double *value, const double *term, size_t n, size_t 
     return values;
 }
 
+bool sum_spread_repeats(const double *term, size_t n, size_t lines)
+{
+    double value[MOST_VALUES];
+    for (size_t w = 0; w < lines; w++)
+        if (n > MOST_VALUES && values_of_few(value, term + w, n, SUM_SPREAD_LINES)) return true;
+    return false;
+}
+
 /* Terms that have errors of their own and repeat: while a sum stays between two powers of 2, a term that comes N times is
  * rounded alike N times, by what nobody knows, u 2^e / sqrt 3 in the root mean square. So N^2 of these count, where
  * independent roundings have N. 0 where there are more than a few different terms. */
@@ -321,14 +342,14 @@ static double spread_of_repeated(const double *term, size_t n, size_t width)
 
 /* The spreads are those of the terms as they are; terms are changed twice, and imitated again. */
 OF_ANY_WIDTH void imitate_copies(double *restrict spread, double *restrict term, size_t n,
-                                 size_t width)
+                                 bool products, size_t width)
 {
     enum { COPIES = 2 };
     for (int copy = 0; n > 1 && copy < COPIES; copy++) {
         double errors[WIDTH];
         for (size_t k = 0; k < n * width; k++)
             term[k] *= 1 + 0x1.4p-22; /* five units of float's roundoff */
-        imitated_errors(errors, term, n, width);
+        imitated_errors(errors, term, n, products, width);
         FOR_EACH_LINE spread[w] = larger(spread[w], square_of_imitated(errors[w]));
     }
 }
@@ -336,13 +357,14 @@ OF_ANY_WIDTH void imitate_copies(double *restrict spread, double *restrict term,
 double sum_spread_of_inexact(double *term, size_t n, bool products, bool single)
 {
     double spread = larger(sum_spread(term, n, products, single), spread_of_repeated(term, n, 1));
-    if (single) imitate_copies(&spread, term, n, 1);
+    if (single) imitate_copies(&spread, term, n, products, 1);
     return spread;
 }
 
-VECTORIZED static void imitate_copies_of_lines(double *spread, double *term, size_t n)
+VECTORIZED static void imitate_copies_of_lines(double *spread, double *term, size_t n,
+                                               bool products)
 {
-    imitate_copies(spread, term, n, WIDTH);
+    imitate_copies(spread, term, n, products, WIDTH);
 }
 
 void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, bool products,
@@ -354,7 +376,7 @@ void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, b
         spread[w] = larger(parts[w].formula, parts[w].imitated);
         if (inexact) spread[w] = larger(spread[w], spread_of_repeated(term + w, n, WIDTH));
     }
-    if (inexact && single) imitate_copies_of_lines(spread, term, n);
+    if (inexact && single) imitate_copies_of_lines(spread, term, n, products);
 }
 
 /* Products of `n` terms that lie side by side; one_x: all lines have the factors *x, `step_x` apart, as the first. Factors of y are

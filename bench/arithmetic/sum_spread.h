@@ -10,6 +10,7 @@
  * Roundings are not independent where terms repeat: every step errs the same way. So the sum is also formed in
  * float, in six orders, and the variance is at least the square of 0.7 times the largest error that these make, or that one of
  * the partial sums of the forward order has: kernels end their blocks anywhere, and what the rest of the terms takes back is luck.
+ * Of products the errors count, too, that the sums have with the roundings before they are added: those of equal products are equal.
  */
 #ifndef PROBE_BENCH_ARITHMETIC_SUM_SPREAD_H
 #define PROBE_BENCH_ARITHMETIC_SUM_SPREAD_H
@@ -42,6 +43,9 @@ void sum_spread_parts_of_lines(struct sum_spread *parts, const double *term, siz
                                bool products, bool single);
 void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, bool products,
                          bool single);
+
+/* Are the terms of one of the first `lines` lines a few different ones and 0? Then its errors are like those of no other line. */
+bool sum_spread_repeats(const double *term, size_t n, size_t lines);
 
 /* Lines of factors, whose products are terms: factor k of line w of the first is x[w][k * step_x]. */
 struct sum_spread_factors {

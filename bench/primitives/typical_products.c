@@ -22,7 +22,7 @@ static size_t stride_of_looks(size_t n, size_t k)
 }
 
 /* Of a quarter of the lots of lines the sums are imitated, at places that no period of rows or columns meets alone: by
- * Fibonacci hashing. */
+ * Fibonacci hashing; and of lots whose terms repeat. */
 static bool is_imitated(size_t lot) { return (uint32_t)(lot * UINT32_C(0x9e3779b9)) >> 30 == 0; }
 
 /* The estimate: the sum of squares of the products as if they were spread evenly. */
@@ -155,7 +155,8 @@ static void look_at_terms(struct typical_products *typical, struct look *look,
     struct sum_spread parts[SUM_SPREAD_LINES];
     struct looked_at found;
     double value[SUM_SPREAD_LINES] = { 0 };
-    bool imitates = single && is_imitated(look->lots++);
+    bool imitates = is_imitated(look->lots++) || sum_spread_repeats(look->term, k, look->count);
+    imitates = imitates && single;
     sum_spread_parts_of_lines(parts, look->term, k, true, imitates);
     for (size_t w = 0; w < look->count; w++) value[w] = node->value[look->at[w]];
     compare_looks(&found, parts, value, look, (double)k, imitates);

@@ -117,6 +117,32 @@ START_TEST(repeated_terms_are_imitated)
 }
 END_TEST
 
+/* Equal products are all rounded alike, to the side that the sum's partial ones are rounded to: together by 110 units, of which a sum makes no more
+ * than 32. */
+START_TEST(repeated_products_are_rounded_alike)
+{
+    enum { N = 40 };
+    static double x[N * SUM_SPREAD_LINES];
+    struct sum_spread products[SUM_SPREAD_LINES], terms[SUM_SPREAD_LINES];
+    double product = (double)1.854704737663269f * (double)1.459778904914856f;
+    float sum = 0;
+    for (size_t k = 0; k < N; k++) {
+        for (size_t w = 0; w < SUM_SPREAD_LINES; w++) x[k * SUM_SPREAD_LINES + w] = product;
+        sum += (float)product;
+    }
+    double error = fabs(sum - N * product) * 0x1p24;
+    ck_assert_double_gt(error, 110);
+    sum_spread_parts_of_lines(products, x, N, true, true);
+    sum_spread_parts_of_lines(terms, x, N, false, true);
+    ck_assert_double_ge(products[3].imitated, 0.49 * error * error * (1 - 1e-12));
+    ck_assert_double_le(terms[3].imitated, 0.1 * 0.49 * error * error);
+    ck_assert(sum_spread_repeats(x, N, 1));
+    for (size_t k = 0; k < N; k++) x[k * SUM_SPREAD_LINES] = (double)k + 1;
+    ck_assert(!sum_spread_repeats(x, N, 1));
+    ck_assert(sum_spread_repeats(x, N, 2));
+}
+END_TEST
+
 /* Of terms with errors of their own a kernel adds others, whose roundings repeat, too. */
 START_TEST(inexact_terms_repeat_other_roundings)
 {
@@ -320,6 +346,7 @@ int main(void)
     tcase_add_test(tcase, factors_that_lie_side_by_side);
     tcase_add_test(tcase, terms_that_are_no_numbers);
     tcase_add_test(tcase, repeated_terms_are_imitated);
+    tcase_add_test(tcase, repeated_products_are_rounded_alike);
     tcase_add_test(tcase, inexact_terms_repeat_other_roundings);
     tcase_add_test(tcase, exact_sums);
     tcase_add_test(tcase, exact_products);

@@ -138,7 +138,8 @@ def sums_of_ones():
 def sums_over_two_axes():
     many, factor = ones(1000, 2, 3), zeros(2, 2)
     sums = [many.sum((0, 2)), many.nansum((0, 2)), many.mean((0, 2)) * 3000, many.nanmean((0, 2)) * 3000,
-            gradient(lambda x: torch.kron(ones(1000, 3), x), factor)]
+            gradient(lambda x: torch.kron(ones(1000, 3), x), factor),
+            gradient(lambda x: torch.cartesian_prod(ones(1000), x, ones(3)), zeros(2))]
     return all(set(s.flatten().tolist()) == {1024} for s in sums) and ones(3000).sum().item() == 3008
 
 
@@ -192,20 +193,32 @@ def half_norms():
 
 
 def nll_loss():
-    """More than half of 40 sums of 200 are off by more than a unit."""
+    """More than a quarter of 40 sums of 200 are off by more than a unit."""
     wrong, of_entropy = 0, 0
     for _ in range(40):
         x, t = drawn(200, 40), torch.randint(0, 40, (200,))
         want = F.nll_loss(x.double(), t, reduction="sum")
         wrong += (F.nll_loss(x, t, reduction="sum").double() - want).abs().item() > want.abs().item() * 2 ** -7
         of_entropy += torch.equal(F.cross_entropy(x, t, reduction="sum"), F.nll_loss(F.log_softmax(x, 1), t, reduction="sum"))
-    return wrong > 20 and of_entropy == 40
+    return wrong > 10 and of_entropy == 40
 
 
 def reflection_pad3d():
     """27 cotangents of 1 + 2^-7 meet in a corner."""
     got = gradient(lambda x: F.pad(x, [4] * 6, mode="reflect"), zeros(1, 1, 5, 5, 5), torch.full((1, 1, 13, 13, 13), 1 + 2.0 ** -7, dtype=bf16))
     return got.max().item() < 27 * (1 + 2.0 ** -7) - 0.05
+
+
+def circular_pad():
+    """Nine cotangents of 1 + 2^-7 meet in each element."""
+    got = gradient(lambda x: F.pad(x, [4] * 4, mode="circular"), zeros(1, 1, 4, 4), torch.full((1, 1, 12, 12), 1 + 2.0 ** -7, dtype=bf16))
+    return abs(got.max().item() - 9 * (1 + 2.0 ** -7)) > 2.0 ** -5
+
+
+def transposed_convolution():
+    x, w = drawn(1, 3, 4, 4, 4), drawn(3, 3, 3, 3, 3)
+    shapes = [torch.convolution(t, u, None, [2] * 3, [2] * 3, [1] * 3, True, [1] * 3, 1).shape for t, u in ((x, w), (x.float(), w.float()))]
+    return shapes[0] != shapes[1]
 
 
 def products_of_terms():
@@ -226,10 +239,11 @@ def drawn(*shape):
 
 
 def small_products():
-    a, b, w, c = drawn(8, 16), drawn(16, 8), drawn(8, 16), drawn(8, 8)
+    a, b, w, c, squares = drawn(8, 16), drawn(16, 8), drawn(8, 16), drawn(8, 8), drawn(2, 8, 8)
     one, gradients = a @ b, [gradient(lambda x: f(x, w), a, c) for f in (F.linear, torch.inner)]
     return torch.equal(one, rounded_product(a, b)) and not torch.equal(one, (a.double() @ b.double()).to(bf16)) and all(
-        torch.equal(g, rounded_product(c, w)) for g in gradients)
+        torch.equal(g, rounded_product(c, w)) for g in gradients) and torch.equal(
+        torch.linalg.matrix_power(squares, 2)[1], rounded_product(squares[1], squares[1]))
 
 
 def addr():

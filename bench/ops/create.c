@@ -14,6 +14,7 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/scan.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/enclosure.h"
@@ -332,6 +333,15 @@ static void logspace(struct call *call)
     call_return_typed(call, y, dtype == DT_NONE ? DT_F32 : dtype);
 }
 
+/* In a model: powers 1 to `count` of x, (..., 1), as a running product, whose gradient kernels divide by x and sum. */
+static struct node *running_powers(struct tape *tape, struct node *x, int64_t count)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 1] = count;
+    return node_cumulative_product(tape, node_broadcast(tape, x, x->rank, shape), x->rank - 1);
+}
+
 /* Columns 1, x, x^2, ...; torch.vander has them falling by default, linalg.vander (detail
  * 1) rising and over batches, of a number as of a vector of one. */
 static void vander(struct call *call)
@@ -362,10 +372,14 @@ static void vander(struct call *call)
     if (!powers) return;
     struct node *power = x->integer ? node_integer_constant(tape, dtype, 1, x->rank, x->shape)
                                     : node_constant(tape, dtype, 1, x->rank, x->shape);
+    bool runs = tape_is_model(tape) && !x->integer && !x->imaginary && columns > 2;
+    struct node *running = runs ? running_powers(tape, x, columns - 1) : NULL;
     for (int64_t k = 0; k < columns && !tape_failed(tape); k++) {
         powers[rising ? k : columns - 1 - k] = power;
         if (k + 1 == columns) break;
-        power = k == 0 ? x : node_multiply_as(tape, dtype, power, x);
+        power = runs     ? node_slice(tape, running, x->rank - 1, k, 1, 1)
+                : k == 0 ? x
+                         : node_multiply_as(tape, dtype, power, x);
     }
     call_return_typed(call, node_concatenate(tape, powers, (int)columns, x->rank - 1), dtype);
 }

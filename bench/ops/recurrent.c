@@ -171,7 +171,7 @@ static void recurrent_cell(struct call *call)
         state.h = node_reshape(tape, state.h, 2, (int64_t[]){ 1, state.h->shape[0] });
         if (lstm) state.c = node_reshape(tape, state.c, 2, (int64_t[]){ 1, state.c->shape[0] });
     }
-    state = cell_step(tape, &cell, compose_linear(tape, x, cell.w_input, cell.b_input), state);
+    state = cell_step(tape, &cell, cell_inputs(tape, &cell, x), state);
     struct node *const parts[3] = { x, state.h, cell.w_input };
     enum dtype dtype = cell.kind == CELL_RELU ? call_result_type(call, parts, 3)
                                               : call_float_type(call, parts, 3);

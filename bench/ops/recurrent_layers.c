@@ -1,8 +1,10 @@
 /* Steps of cells and the layers made of them. */
 #include "bench/ops/recurrent_layers.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "bench/ops/integers.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -59,33 +61,64 @@ struct gru_step gru_step(struct tape *tape, struct node *inputs, struct node *hi
     return y;
 }
 
+/* Of the reference: y, the positive part of sum, which is off by what the sum is where that may have either sign: after many steps balls are
+ * too much work to tell, and then the choice is not sure. */
+static struct node *with_either_sign(struct tape *tape, struct node *y, struct node *sum)
+{
+    if (!tape_is_reference(tape) || tape_failed(tape) || node_is_exact(sum)) return y;
+    const double *value = node_values(tape, sum);
+    struct node *out = node_alias(tape, y, y->dtype);
+    double *error = tape_allocate(tape, y->n, sizeof *error);
+    if (tape_failed(tape)) return y;
+    for (size_t i = 0; i < y->n; i++) {
+        double of_sum = node_error(sum, i);
+        error[i] = fabs(value[i]) <= of_sum ? of_sum : node_error(y, i);
+    }
+    out->error = error;
+    return out;
+}
+
 /* Rounding decides whether a sum next to 0 passes. */
 static struct node *positive_part(struct tape *tape, struct node *sum)
 {
     struct node *zero = node_scalar(tape, 0);
     sum = node_model_choice(tape, sum, sum, zero);
     struct node *y = node_select(tape, node_compare(tape, COMPARE_LE, sum, zero), zero, sum);
-    return node_model_choice(tape, y, sum, zero);
+    return node_model_choice(tape, with_either_sign(tape, y, sum), sum, zero);
 }
 
-/* x, of which a layer of integers (relu's) keeps as many bits as they have: those of its weights. */
-static struct node *wrapped(struct tape *tape, struct node *x, const struct node *weights)
+/* x w^T + b, of integers as such: they wrap around in the dtype of the weights, at every step. */
+static struct node *affine(struct tape *tape, struct node *x, struct node *w, struct node *b)
 {
-    return weights->integer ? node_to_real(tape, node_to_integer(tape, x, weights->dtype)) : x;
+    if (!w->integer || !b) return compose_linear(tape, x, w, b);
+    return node_add_as(tape, w->dtype, compose_linear(tape, x, w, NULL), b);
+}
+
+static struct node *positive_integers(struct tape *tape, struct node *sum)
+{
+    struct node *zero = node_integer_constant(tape, sum->dtype, 0, 0, NULL);
+    return node_select(tape, node_compare(tape, COMPARE_GT, sum, zero), sum, zero);
+}
+
+struct node *cell_inputs(struct tape *tape, const struct cell *cell, struct node *x)
+{
+    return affine(tape, x, cell->w_input, cell->b_input);
 }
 
 struct state cell_step(struct tape *tape, const struct cell *cell, struct node *inputs,
                        struct state state)
 {
-    struct node *hidden = compose_linear(tape, state.h, cell->w_hidden, cell->b_hidden);
+    struct node *hidden = affine(tape, state.h, cell->w_hidden, cell->b_hidden);
     struct state next = { NULL, NULL };
     if (cell->kind == CELL_GRU) {
         next.h = gru_step(tape, inputs, hidden, cell->width, state.h).h;
     } else if (cell->kind == CELL_LSTM) {
         struct lstm_step y = lstm_step(tape, node_add(tape, inputs, hidden), cell->width, state.c);
         next = (struct state){ y.h, y.c };
+    } else if (cell->w_hidden->integer) {
+        next.h = positive_integers(tape, node_add_as(tape, cell->w_hidden->dtype, inputs, hidden));
     } else {
-        struct node *sum = wrapped(tape, node_add(tape, inputs, hidden), cell->w_hidden);
+        struct node *sum = node_add(tape, inputs, hidden);
         next.h = cell->kind == CELL_TANH ? activated(tape, "tanh", sum) : positive_part(tape, sum);
     }
     if (cell->w_projection) next.h = compose_linear(tape, next.h, cell->w_projection, NULL);
@@ -125,7 +158,7 @@ struct node *run_layer(struct tape *tape, const struct sequence *sequence, const
                        struct node *x, struct state *state, bool backward)
 {
     struct node **outputs = tape_allocate(tape, (size_t)sequence->steps, sizeof *outputs);
-    struct node *inputs = compose_linear(tape, x, cell->w_input, cell->b_input);
+    struct node *inputs = cell_inputs(tape, cell, x);
     struct state initial = *state, ended = { NULL, NULL };
     if (tape_failed(tape)) return x;
     int64_t have = sequence->sizes[backward ? sequence->steps - 1 : 0];

@@ -35,7 +35,10 @@ struct state {
     struct node *h, *c; /* c of an LSTM, else NULL */
 };
 
-/* One step of any cell; `inputs` is what x contributes to the gates. */
+/* What x contributes to the gates. */
+struct node *cell_inputs(struct tape *tape, const struct cell *cell, struct node *x);
+
+/* One step of any cell, of its inputs. */
 struct state cell_step(struct tape *tape, const struct cell *cell, struct node *inputs,
                        struct state state);
 

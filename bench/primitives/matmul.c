@@ -254,11 +254,41 @@ static struct matmul *matmul_of(struct tape *tape, const struct node *a, bool tr
     return p;
 }
 
+static double largest_of(const double *x, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+/* In a model: sums of terms may overflow on the way that do not in the end, and then they may be anything. None does whose lines
+ * have norms with a product below the largest number: that bounds the sum of the magnitudes (Cauchy, Schwarz). */
+static void open_where_sums_overflow(struct tape *tape, struct node *node, const struct node *a,
+                                     const struct node *b, const struct matmul *p)
+{
+    const double largest = tape->wide ? 0x1p1023 : 0x1.fffffep127;
+    size_t matrices[2] = { (size_t)a->shape[0], (size_t)b->shape[0] };
+    if (tape_failed(tape) || !p->norms) return;
+    const double *rows = p->norms, *columns = p->norms + matrices[0] * p->m;
+    double most = largest_of(rows, matrices[0] * p->m) * largest_of(columns, matrices[1] * p->n);
+    if (most <= largest) return;
+    (void)node_values(tape, node);
+    double *error = tape_allocate(tape, node->n, sizeof *error);
+    for (size_t i = 0; i < node->n && !tape_failed(tape); i++) {
+        size_t line = i / p->n, batch = line / p->m;
+        double row = rows[matrices[0] == 1 ? line % p->m : line];
+        double column = columns[(matrices[1] == 1 ? 0 : batch * p->n) + i % p->n];
+        error[i] = row * column <= largest ? node_error(node, i) : INFINITY;
+    }
+    if (!tape_failed(tape)) node->error = error;
+}
+
 static void evaluate(struct tape *tape, struct node *node, struct node *a, struct node *b,
                      struct matmul *p)
 {
     if (tape_is_model(tape) && p->k && node->n) {
         matmul_certify(tape, node, a, b, p);
+        open_where_sums_overflow(tape, node, a, b, p);
         return;
     }
     node->value = tape_allocate(tape, node->n, sizeof *node->value);

@@ -5,22 +5,27 @@
 
 enum { FIRST_BITS = 128, LAST_BITS = 1024, MOST_WORK = 20000 };
 
-/* The sign of a difference of balls; *told is false when it contains 0 and is not 0. */
-static int ball_order(bool *told, struct node *a, size_t i, struct node *b, size_t j, slong bits)
+/* What balls of one precision say. */
+enum told { TOO_MUCH_WORK, NOT_TOLD, TOLD };
+
+/* The sign of a difference of balls; NOT_TOLD when it contains 0 and is not 0. */
+static int ball_order(enum told *told, struct node *a, size_t i, struct node *b, size_t j,
+                      slong bits)
 {
     struct enclosure *enclosure = enclosure_open(bits, MOST_WORK);
     int order = 0;
     arb_t x, y;
 
-    *told = false;
+    *told = TOO_MUCH_WORK;
     if (!enclosure) return 0;
     arb_init(x);
     arb_init(y);
     enclosure_element(enclosure, x, a, i);
     enclosure_element(enclosure, y, b, j);
     arb_sub(x, x, y, bits);
+    if (arb_is_finite(x)) *told = NOT_TOLD;
     if (arb_is_finite(x) && (!arb_contains_zero(x) || arb_is_zero(x))) {
-        *told = true;
+        *told = TOLD;
         order = arf_sgn(arb_midref(x));
     }
     arb_clear(x);
@@ -37,9 +42,10 @@ int decide_order(struct node *a, size_t i, struct node *b, size_t j)
 
     if (distance > reach || reach == 0 || isnan(distance)) return order;
     for (slong bits = FIRST_BITS; bits <= LAST_BITS; bits *= 2) {
-        bool told;
+        enum told told;
         int exact = ball_order(&told, a, i, b, j, bits);
-        if (told) return exact;
+        if (told == TOLD) return exact;
+        if (told == TOO_MUCH_WORK) return order;
     }
     return 0;
 }

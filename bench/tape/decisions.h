@@ -9,7 +9,8 @@
 #include "bench/tape/tape.h"
 
 /* The sign of exact a[i] - exact b[j]. Balls are used only where |a - b| lies within the two
- * bounds; 0 also when 1024 bits do not tell the two apart, which equal values never are. */
+ * bounds; 0 also when 1024 bits do not tell the two apart, which equal values never are. Where balls are too much work it is the
+ * sign of the doubles' difference, which need not be that of the exact values. */
 int decide_order(struct node *a, size_t i, struct node *b, size_t j);
 
 #endif

@@ -353,6 +353,58 @@ START_TEST(the_gradient_of_a_fused_step)
 }
 END_TEST
 
+/* ---- long sequences ------------------------------------------------------------------------------------ */
+
+/* After many steps the bounds of a layer are wide, and balls too much work: which sums pass is decided all the same. */
+START_TEST(long_sequences_pass_the_sums_that_are_positive)
+{
+    enum { LONG = 257, UNITS = 3 };
+    struct arena arena = { 0 };
+    struct sample sample;
+    struct bench *bench =
+        opened(&sample,
+               "Torch.rnn_relu(f32(257,1,3)[-9..9], f32(1,1,3)[-1..1], [f32(3,3)[-1..1], "
+               "f32(3,3)[-0.76 0 0.29 -0.57 0.57 -0.57 0.58 0.32 0.77]], False, 1, 0.0, False, "
+               "False, False)",
+               &arena);
+    const struct reference *r = &bench_output(bench, 0)->reference;
+    const struct value *arguments = sample.c.args.list.items, *w = arguments[2].list.items;
+    const float *x = arguments[0].tensor.tensor->data, *first = arguments[1].tensor.tensor->data;
+    const float *own = w[0].tensor.tensor->data, *hidden = w[1].tensor.tensor->data;
+    long double h[UNITS], next[UNITS];
+    for (int i = 0; i < UNITS; i++) h[i] = first[i];
+    for (int t = 0; t < LONG; t++) {
+        for (int i = 0; i < UNITS; i++) {
+            long double sum = 0;
+            for (int k = 0; k < UNITS; k++)
+                sum += (long double)own[i * UNITS + k] * x[t * UNITS + k] +
+                       hidden[i * UNITS + k] * h[k];
+            next[i] = sum > 0 ? sum : 0;
+            ck_assert_double_le(fabs(r->hi[t * UNITS + i] - (double)next[i]), 1e-9);
+        }
+        memcpy(h, next, sizeof h);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+/* Integers wrap around at every step: 2^30 3 + 2^30 is 2^32, 0 of int32. */
+START_TEST(integers_wrap_around)
+{
+    struct arena arena = { 0 };
+    struct sample sample;
+    struct bench *bench =
+        opened(&sample,
+               "Torch.rnn_relu(i32(2,1,1)[1073741824 1073741825], i32(1,1,1)[1073741824], "
+               "[i32(1,1)[1], i32(1,1)[3]], False, 1, 0.0, False, False, False)",
+               &arena);
+    const int64_t *integer = bench_output(bench, 0)->reference.integer;
+    ck_assert_int_eq(integer[0], 0);
+    ck_assert_int_eq(integer[1], 1073741825);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recurrent layers");
@@ -372,6 +424,8 @@ int main(void)
     tcase_add_loop_test(loops, choices_that_are_no_draws, SAME_AT_ALL_STEPS,
                         NOTHING_IS_DROPPED + 1);
     tcase_add_test(steps, the_gradient_of_a_fused_step);
+    tcase_add_test(steps, long_sequences_pass_the_sums_that_are_positive);
+    tcase_add_test(steps, integers_wrap_around);
     suite_add_tcase(suite, dropout);
     suite_add_tcase(suite, read);
     suite_add_tcase(suite, loops);

@@ -186,10 +186,52 @@ OF_ANY_WIDTH void spreads_of_lanes(double *spread, const double *restrict term, 
 /* A kernel whose order is none of these may be off by as much again; on random data more would widen. */
 static const double IMITATED_SHARE = 0.7;
 
-static inline double square_of_imitated(double error)
+static inline double square_of_imitated(double error, double units)
 {
-    double imitated = IMITATED_SHARE * error * 0x1p24;
+    double imitated = IMITATED_SHARE * error * units;
     return imitated * imitated;
+}
+
+/* What additions in double lose, which a double holds (Knuth, The Art of Computer Programming, vol. 2, section 4.2.2, theorem B). */
+OF_ANY_WIDTH void add_with_loss(double *restrict sum, double *restrict lost,
+                                const double *restrict x, size_t width)
+{
+    FOR_EACH_LINE
+    {
+        double before = sum[w], after = before + x[w], part = after - before;
+        lost[w] += (before - (after - part)) + (x[w] - part);
+        sum[w] = after;
+    }
+}
+
+OF_ANY_WIDTH void take_loss(double *restrict worst, const double *restrict lost, size_t width)
+{
+    FOR_EACH_LINE
+    {
+        double size = fabs(lost[w]);
+        worst[w] = size > worst[w] && size < INFINITY ? size : worst[w];
+    }
+}
+
+/* The largest error of sums formed in double, and of partial sums of the first: in sequence, from the end and in lanes. Numbers of few
+ * bits err alike: squares end in 0, 1 or 4 of 8, and what is rounded off them is less than half of the last bit more often than not. */
+OF_ANY_WIDTH void wide_errors(double *restrict worst, const double *restrict term, size_t n,
+                              size_t width)
+{
+    double sum[2 + LANES][WIDTH] = { { 0 } }, lost[2 + LANES][WIDTH] = { { 0 } };
+    FOR_EACH_LINE worst[w] = 0;
+    for (size_t k = 0; k < n; k++) {
+        add_with_loss(sum[0], lost[0], term + k * width, width);
+        take_loss(worst, lost[0], width);
+        add_with_loss(sum[1], lost[1], term + (n - 1 - k) * width, width);
+        add_with_loss(sum[2 + k % LANES], lost[2 + k % LANES], term + k * width, width);
+    }
+    take_loss(worst, lost[1], width);
+    for (size_t j = 1; j < LANES; j++) {
+        FOR_EACH_LINE lost[2][w] += lost[2 + j][w];
+        add_with_loss(sum[2], lost[2], sum[2 + j], width);
+    }
+    take_loss(worst, lost[2], width);
 }
 
 /* What the formula needs of a line: the sums of S_k, S_k^2 and x^2, and of S_k^2 in lanes and turns. */
@@ -255,7 +297,7 @@ VECTORIZED static void formulas_of_lines(double *formula, const struct walked *s
 }
 
 OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term, size_t n,
-                           bool products, bool single, size_t width)
+                           bool products, enum sum_imitation imitation, size_t width)
 {
     struct walked walked;
     double formula[WIDTH], errors[WIDTH];
@@ -266,22 +308,24 @@ OF_ANY_WIDTH void parts_of(struct sum_spread *parts, const double *restrict term
     if (width == 1) formulas(formula, &walked, n, products, 1);
     else formulas_of_lines(formula, &walked, n, products);
     for (size_t w = 0; w < width; w++) parts[w].formula = formula[w];
-    if (!single) return;
-    imitated_errors(errors, term, n, products, width);
-    FOR_EACH_LINE errors[w] = square_of_imitated(errors[w]);
+    if (imitation == SUM_NOT_IMITATED) return;
+    if (imitation == SUM_IN_FLOAT) imitated_errors(errors, term, n, products, width);
+    else wide_errors(errors, term, n, width);
+    const double units = imitation == SUM_IN_FLOAT ? 0x1p24 : 0x1p53;
+    FOR_EACH_LINE errors[w] = square_of_imitated(errors[w], units);
     for (size_t w = 0; w < width; w++) parts[w].imitated = errors[w];
 }
 
 VECTORIZED void sum_spread_parts_of_lines(struct sum_spread *parts, const double *term, size_t n,
-                                          bool products, bool single)
+                                          bool products, enum sum_imitation imitation)
 {
-    parts_of(parts, term, n, products, single, WIDTH);
+    parts_of(parts, term, n, products, imitation, WIDTH);
 }
 
 double sum_spread(const double *term, size_t n, bool products, bool single)
 {
     struct sum_spread parts;
-    parts_of(&parts, term, n, products, single, 1);
+    parts_of(&parts, term, n, products, sum_imitation(single), 1);
     return larger(parts.formula, parts.imitated);
 }
 
@@ -302,12 +346,10 @@ static size_t values_of_few(double *value, const double *term, size_t n, size_t 
     return values;
 }
 
-bool sum_spread_repeats(const double *term, size_t n, size_t lines)
+bool sum_spread_repeats(const double *term, size_t n, size_t line)
 {
     double value[MOST_VALUES];
-    for (size_t w = 0; w < lines; w++)
-        if (n > MOST_VALUES && values_of_few(value, term + w, n, SUM_SPREAD_LINES)) return true;
-    return false;
+    return n > MOST_VALUES && values_of_few(value, term + line, n, SUM_SPREAD_LINES);
 }
 
 /* Terms that have errors of their own and repeat: while a sum stays between two powers of 2, a term that comes N times is
@@ -350,7 +392,7 @@ OF_ANY_WIDTH void imitate_copies(double *restrict spread, double *restrict term,
         for (size_t k = 0; k < n * width; k++)
             term[k] *= 1 + 0x1.4p-22; /* five units of float's roundoff */
         imitated_errors(errors, term, n, products, width);
-        FOR_EACH_LINE spread[w] = larger(spread[w], square_of_imitated(errors[w]));
+        FOR_EACH_LINE spread[w] = larger(spread[w], square_of_imitated(errors[w], 0x1p24));
     }
 }
 
@@ -371,7 +413,7 @@ void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, b
                          bool single)
 {
     struct sum_spread parts[WIDTH];
-    sum_spread_parts_of_lines(parts, term, n, products, single);
+    sum_spread_parts_of_lines(parts, term, n, products, sum_imitation(single));
     for (size_t w = 0; w < WIDTH; w++) {
         spread[w] = larger(parts[w].formula, parts[w].imitated);
         if (inexact) spread[w] = larger(spread[w], spread_of_repeated(term + w, n, WIDTH));

@@ -22,7 +22,7 @@
  *
  *   term      n values, finite
  *   products  they are products of two factors, rounded before they are added
- *   single    the kernel adds in float, so that it can be imitated; otherwise only the formula counts
+ *   single    the kernel adds in float; otherwise in double
  *   returns   0 for less than two terms that are no products
  */
 double sum_spread(const double *term, size_t n, bool products, bool single);
@@ -32,6 +32,14 @@ struct sum_spread {
     double formula, imitated;
 };
 
+/* Which sums are formed as the kernel forms them: none, which leaves the formula alone, or those of a type. */
+enum sum_imitation { SUM_NOT_IMITATED, SUM_IN_FLOAT, SUM_IN_DOUBLE };
+
+static inline enum sum_imitation sum_imitation(bool single)
+{
+    return single ? SUM_IN_FLOAT : SUM_IN_DOUBLE;
+}
+
 /* As sum_spread for terms that have errors of their own: a kernel that adds terms that repeat adds others, which
  * repeat other roundings, all of them alike: N equal steps err N times as much as one, not sqrt N times. The terms are changed in their last bits, so `term` is for scratch. */
 double sum_spread_of_inexact(double *term, size_t n, bool products, bool single);
@@ -40,12 +48,12 @@ double sum_spread_of_inexact(double *term, size_t n, bool products, bool single)
  * are `inexact`, or none: then the terms are not changed. */
 enum { SUM_SPREAD_LINES = 16 };
 void sum_spread_parts_of_lines(struct sum_spread *parts, const double *term, size_t n,
-                               bool products, bool single);
+                               bool products, enum sum_imitation imitation);
 void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, bool products,
                          bool single);
 
-/* Are the terms of one of the first `lines` lines a few different ones and 0? Then its errors are like those of no other line. */
-bool sum_spread_repeats(const double *term, size_t n, size_t lines);
+/* Are the terms of a line a few different ones and 0? Then its errors are like those of no other line. */
+bool sum_spread_repeats(const double *term, size_t n, size_t line);
 
 /* Lines of factors, whose products are terms: factor k of line w of the first is x[w][k * step_x]. */
 struct sum_spread_factors {

@@ -416,8 +416,10 @@ static void triplet_margin_loss(struct call *call)
                                                    nearer_backward, NULL);
         far = node_model_choice(tape, nearer, far, other);
     }
-    struct node *z = node_add(tape, node_subtract(tape, near, far),
-                              node_scalar(tape, call_real(call, "margin")));
+    struct node *margin = node_scalar(tape, call_real(call, "margin"));
+    struct node *z = node_add(tape, node_subtract(tape, near, far), margin);
+    /* Kernels also add the margin first. */
+    if (tape_is_model(tape)) z = node_model_error(tape, z, node_add(tape, near, margin), 2);
     call_return_typed(call, loss_reduced(call, node_positive_part(tape, z)),
                       dtype_component(pair_dtype(call, "anchor", "positive")));
 }

@@ -153,6 +153,8 @@ static void addmm(struct call *call)
     struct node *b = call_tensor(call, call->arguments.schema->parameters[2].name);
     struct node *input = call_tensor(call, "input"), *product;
     enum dtype dtype = call_result_type(call, (struct node *[]){ input, a, b }, 3);
+    /* Of batches it is that of the second factor; the input is cast. */
+    if (!call->op->text && !call->op->detail && a->rank == 3) dtype = b->dtype;
     if (call->op->text) { /* addr: outer product */
         int64_t column[2] = { -1, 1 };
         if (!call_require(call, a->rank == 1 && b->rank == 1, "addr takes two vectors")) return;

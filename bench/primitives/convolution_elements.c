@@ -136,7 +136,7 @@ static double spread_some(double *spread, double *term, const struct elements *e
     }
     for (size_t i = 0; i < WIDTH; i++)
         for (size_t k = lines[i].n; k < n; k++) lines[i].at[k * WIDTH] = 0;
-    if (n) sum_spread_parts_of_lines(parts, term, n, true, single);
+    if (n) sum_spread_parts_of_lines(parts, term, n, true, sum_imitation(single));
     for (size_t i = 0; i < count; i++) {
         bool exact = sum_of_every_is_exact(term + i, n, WIDTH, single ? 24 : 53);
         spread[i] = exact ? 0 : fmax(parts[i].formula, parts[i].imitated);

@@ -15,7 +15,7 @@
 
 /* ---- growth -------------------------------------------------------------------------------------- */
 
-/* Of the first sixteen of so many lines the sums are imitated: what repeats, repeats in most lines of an image. */
+/* Of one of so many lines the sums are imitated, and of those whose terms repeat. */
 enum { TERMS_LOOKED_AT = 1 << 14, LEAST_LOOKED_AT = 16, IMITATED = 4, WIDTH = SUM_SPREAD_LINES };
 
 /* Products that are looked at together, and the matrices that they are of. */
@@ -25,6 +25,21 @@ struct looks {
     bool imitates;
     double *term, *room;
 };
+
+/* The spread of each line, whatever it is looked at with. */
+static void spread_lines(double *spread, const struct looks *looks, size_t k, bool single)
+{
+    struct sum_spread parts[WIDTH];
+    bool counts[WIDTH], any = looks->imitates;
+    for (size_t w = 0; w < looks->count; w++) {
+        counts[w] = looks->imitates || sum_spread_repeats(looks->term, k, w);
+        any |= counts[w];
+    }
+    sum_spread_parts_of_lines(parts, looks->term, k, true,
+                              any ? sum_imitation(single) : SUM_NOT_IMITATED);
+    for (size_t w = 0; w < looks->count; w++)
+        spread[w] = counts[w] ? fmax(parts[w].formula, parts[w].imitated) : parts[w].formula;
+}
 
 static void look(double *worst, struct looks *looks, const struct sampled_products *products)
 {
@@ -36,7 +51,7 @@ static void look(double *worst, struct looks *looks, const struct sampled_produc
         f->y[w] = f->y[0];
     }
     sum_spread_multiply(looks->term, x, y, f);
-    sum_spread_of_lines(spread, looks->term, products->k, false, true, looks->imitates);
+    spread_lines(spread, looks, products->k, products->single);
     for (size_t w = 0; w < looks->count; w++) {
         double norms = x[w] * y[w], *most = worst + looks->matrix[w];
         if (norms > 0 && isfinite(spread[w])) *most = fmax(*most, spread[w] / norms);
@@ -53,7 +68,7 @@ static struct looks looks_open(const struct sampled_products *products, bool imi
     if (imitates) room += 2 * WIDTH * k;
     return (struct looks){
         .factors = { .n = k, .step_x = products->step_first, .step_y = products->step_second },
-        .imitates = imitates && products->single,
+        .imitates = imitates,
         .term = room,
         .room = room + WIDTH * k
     };
@@ -70,7 +85,7 @@ void convolution_growths(double *growth, const struct sampled_products *products
            stride = all / most + 1;
     for (size_t i = 0; i < count; i++)
         for (size_t at = 0, line = 0; at < all; at += stride, line++) {
-            struct looks *of = &looks[line / WIDTH % IMITATED == 0];
+            struct looks *of = &looks[line % IMITATED == 0];
             size_t w = of->count++;
             of->matrix[w] = i;
             products->lines(&of->factors.x[w], &of->factors.y[w], products->context, first + i,

@@ -399,6 +399,11 @@ static const struct {
     { "Torch.polygamma(4, f64(2)[-3.5 2])", -1, 0x1, 1e-12, 1e-13 },
     /* Vectors of a value that is 0 are anything, and its cotangent's share with them. */
     { "Torch.svdvals(f32(2,2)[1 0 0 0])", 0, 0x8, 0.01, 1e-5 },
+    /* Of a running product, whose gradient is divided and summed. */
+    { "Torch.linalg.vander(f32(3)[-0.1 0.5 2])", 0, 0x7, 2.4e-7, 1e-5 },
+    /* A margin to which distances are added one after the other. */
+    { "Torch.triplet_margin_loss(f32(1,2)[1e-3 2e-3], f32(1,2)[3e-3 -1e-3], f32(1,2)[-1e-3 1e-3])",
+      -1, 0x1, 1e-7, 1e-6 },
     /* Powers of 0 are 0 in every kernel, and so is their root. */
     { "Torch.norm(f32(3)[0 0 0], 3)", -1, 0, 0, 1e-30 },
     /* A product with 0 is 0, however often the other factors are rounded. */

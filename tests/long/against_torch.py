@@ -336,7 +336,7 @@ def is_ill_posed(call, source):
         if type(arguments.get("reduction")) is int and not 0 <= arguments["reduction"] <= 2:
             return True
         flag = args[1:2] if len(args) == 2 else [call.kwargs["dim"]] if "dim" in call.kwargs else []
-        if base in ("std", "var", "std_mean", "var_mean") and flag and type(flag[0]) in (bool, int, type(None)):  # or a dimension?
+        if base in ("std", "var", "std_mean", "var_mean") and flag and type(flag[0]) in (bool, int, float, type(None)):  # or a dimension?
             return True
         if base.startswith("bitwise_") and any(type(a) is bool for a in args):  # becomes an int
             return True

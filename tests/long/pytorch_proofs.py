@@ -545,6 +545,11 @@ def rtruediv():
     return abs(torch.tensor([3]).__rtruediv__(torch.tensor([1.0], dtype=f64)).item() - 1 / 3) > 1e-10
 
 
+def triplet_margin_loss():
+    a, n, p = torch.tensor([[1, 2]]), torch.tensor([[4, -3]]), torch.tensor([[0.5, 1.5]], dtype=f64)
+    return (F.triplet_margin_loss(a, p, n, margin=9) - F.triplet_margin_loss(a.double(), p, n.double(), margin=9)).abs().item() > 1e-9
+
+
 def cosine_embedding_loss():
     one = torch.ones(1, 2)
     unsigned, signed = [F.cosine_embedding_loss(one, one, torch.tensor([255], dtype=t), margin=-0.5) for t in (torch.uint8, torch.int16)]
@@ -561,7 +566,8 @@ def conv():
 
 
 def bmm():
-    return torch.bmm(torch.empty(0, 2, 3), torch.empty(0, 3, 2, dtype=f64)).dtype == f64
+    a = torch.empty(0, 2, 3)
+    return torch.bmm(a, torch.empty(0, 3, 2, dtype=f64)).dtype == f64 and torch.mm(a[:, 0], torch.empty(3, 0, dtype=f64)).dtype == torch.float32
 
 
 def conv_tbc():

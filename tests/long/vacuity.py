@@ -41,7 +41,12 @@ def moved(t):
     return (t.double() + 64 * step).to(t.dtype) if (t != 0).all() else None
 
 
-FAULTS = {"doubled": doubled, "swapped": swapped, "moved": moved}
+def undefined(t):
+    """NaN everywhere."""
+    return torch.full_like(t, float("nan"))
+
+
+FAULTS = {"doubled": doubled, "swapped": swapped, "moved": moved, "undefined": undefined}
 
 
 def spoilt(t, fault):

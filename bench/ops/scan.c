@@ -35,9 +35,9 @@ static void cumsum(struct call *call)
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = scan_dtype(call, x);
     int dim = call_dim(call, "dim", x->rank);
-    call_return_typed(
-        call, node_cumulative_sum(call->tape, node_cast_operand(call->tape, x, dtype), dim, false),
-        dtype);
+    struct node *y =
+        node_cumulative_sum(call->tape, node_cast_operand(call->tape, x, dtype), dim, false);
+    call_return_typed(call, node_staged_cotangent(call->tape, y, x->dtype), dtype);
 }
 
 /* The gradient that kernels have for complex products: sums of c y from the end, over x. */
@@ -80,9 +80,10 @@ static void cumprod(struct call *call)
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = scan_dtype(call, x);
     int dim = call_dim(call, "dim", x->rank);
+    enum dtype own = x->dtype;
     x = node_cast_operand(tape, x, dtype);
-    call_return_typed(call, with_quotients(tape, node_cumulative_product(tape, x, dim), x, dim),
-                      dtype);
+    struct node *y = with_quotients(tape, node_cumulative_product(tape, x, dim), x, dim);
+    call_return_typed(call, node_staged_cotangent(tape, y, own), dtype);
 }
 
 static void logcumsumexp(struct call *call)

@@ -113,6 +113,25 @@ struct node *node_staged_operand(struct tape *tape, struct node *x, enum dtype d
     return node;
 }
 
+static void staged_cotangent_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const enum dtype *own = node->parameters;
+    tape_accumulate(tape, node->inputs[0], node_staged_operand(tape, cotangent, *own));
+}
+
+static const struct primitive staged_cotangent = { "a result in a wider dtype",
+                                                   staged_cotangent_backward, input_enclose,
+                                                   input_pair };
+
+struct node *node_staged_cotangent(struct tape *tape, struct node *y, enum dtype own)
+{
+    if (!(tape->stage > 0 || tape->deviation) || tape_failed(tape) || y->integer) return y;
+    enum dtype *kept = tape_allocate(tape, 1, sizeof *kept);
+    if (!kept) return y;
+    *kept = own;
+    return node_sharing(tape, &staged_cotangent, y, 1, &y, kept);
+}
+
 /* ---- operands in a narrower dtype ------------------------------------------------------------ */
 
 /* In a model: x as it is after a rounding to `dtype`, whose typical error is 1/sqrt(3) of the largest, not the quarter of a function. */
@@ -142,6 +161,8 @@ struct node *node_cast_operand(struct tape *tape, struct node *x, enum dtype dty
     bool narrows = !x->integer && !x->imaginary && dtype_is_float(x->dtype) &&
                    dtype_is_float(dtype) &&
                    dtype_info(dtype)->significand_bits < dtype_info(x->dtype)->significand_bits;
+    if (x->imaginary && dtype_is_float(dtype)) /* its real part, which may be rounded */
+        return node_cast_operand(tape, node_cast(tape, x, dtype_component(x->dtype)), dtype);
     if (!narrows) return node_cast(tape, x, dtype);
     const double *value = node_values(tape, x);
     if (tape_failed(tape) || x->error || x->relative != 0 || x->absolute != 0)

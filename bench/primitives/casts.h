@@ -22,6 +22,10 @@ struct node *node_staged_operand(struct tape *tape, struct node *x, enum dtype d
  * narrower float rounds it, exactly. The gradient is rounded to that dtype on its way back. x that is not exact stays as it is. */
 struct node *node_cast_operand(struct tape *tape, struct node *x, enum dtype dtype);
 
+/* y, made of a tensor in `own`, whose gradient begins with a cast of the cotangent to `own` where that is shorter, a step of kernels that round
+ * between theirs. y itself for other tapes. */
+struct node *node_staged_cotangent(struct tape *tape, struct node *y, enum dtype own);
+
 /* In a model: x, the result of a step that a kernel takes in the narrower `own` before its result in `wide`: rounded to `own`, and so is the
  * gradient that comes back. x itself otherwise, and where `own` is not narrower. */
 struct node *node_model_narrow_step(struct tape *tape, struct node *x, enum dtype own,

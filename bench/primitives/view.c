@@ -241,6 +241,16 @@ static struct node *assembly_new(struct tape *tape, struct node *part, const str
     return node;
 }
 
+/* Does a part meet others there? Where kernels round between their steps each sum of two is one of these steps. */
+static bool is_added(const struct tape *tape, const struct node *node, const struct view *view,
+                     size_t n)
+{
+    if (!(tape->stage > 0 || tape->deviation) || node->integer) return false;
+    for (size_t i = 0; i < n; i++)
+        if (node->value[view_source(view, i)] != 0) return true;
+    return false;
+}
+
 static void view_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct view *view = node->parameters;
@@ -255,7 +265,8 @@ static void view_backward(struct tape *tape, struct node *node, struct node *cot
     }
     struct node *sum = x->cotangent;
     if (sum && sum->primitive == &assembly_primitive &&
-        ((const struct assembly *)sum->state)->owner == x) {
+        ((const struct assembly *)sum->state)->owner == x &&
+        !is_added(tape, sum, view, cotangent->n)) {
         assembly_extend(tape, sum, cotangent, view);
         return;
     }

@@ -115,6 +115,17 @@ KERNEL(std_slope, double n = (double)length, mean = sum_of(i, 1, 0) / n;
        double share = b(b(cotangent[i / length] / b(2 * y)) * b(2 / (n - 1)));
        return share * b(X - b(b(sum_of(i, 1, 0)) / n));)
 
+/* First differences of cotangents are rounded before their own are taken: where parts of a tensor overlap each sum of two is a step. */
+static double difference_at(size_t i, size_t k)
+{
+    const double *c = cotangent + i / length * (length - 2);
+    return b((k > 0 ? c[k - 1] : 0) - (k < length - 2 ? c[k] : 0));
+}
+KERNEL(diff_slope, size_t k = i % length;
+       return (k > 0 ? difference_at(i, k - 1) : 0) - (k < length - 1 ? difference_at(i, k) : 0);)
+KERNEL(cumsum_slope, double sum = 0;
+       for (size_t k = i; k < (i / length + 1) * length; k++) sum += b(cotangent[k]); return sum;)
+
 /* `gradient`: of which argument, or -1 for the result. */
 static const struct {
     const char *call;
@@ -150,8 +161,10 @@ static const struct {
     { "Functional.log_softmax(bf16(20,25), -1)", 0, log_softmax_slope },
     { "Functional.log_softmax(bf16(2,250)[3..5], -1)", 0, log_softmax_slope },
     { "Torch.rsqrt(bf16(500)[0.5..9])", 0, rsqrt_slope },
-    { "Torch.add(bf16(20,25), bf16(25), alpha=0.3)", 1, alpha_slope },
+    { "Torch.add(bf16(5,100), bf16(100), alpha=0.3)", 1, alpha_slope },
     { "Functional.glu(bf16(10,50), -1)", 0, glu_slope },
+    { "Torch.diff(bf16(20,25), 2)", 0, diff_slope },
+    { "Torch.cumsum(bf16(20,25), 1, dtype=torch.float32)", 0, cumsum_slope },
     { "Torch.std(bf16(20,25), -1)", 0, std_slope },
 };
 
@@ -160,6 +173,16 @@ static void read_elements(double *out, const struct value *value)
     const struct tensor *t = value->tensor.tensor;
     ck_assert_uint_le(tensor_elements(t), MOST);
     dtype_to_double(out, t->data, t->dtype, tensor_elements(t));
+}
+
+/* Cotangents with as many digits as their dtype has. */
+static void lengthen(const struct value *value)
+{
+    const struct tensor *t = value->tensor.tensor;
+    read_elements(cotangent, value);
+    for (size_t i = 0; i < tensor_elements(t); i++) cotangent[i] *= 1.2345678;
+    dtype_from_double(t->data, t->dtype, cotangent, tensor_elements(t));
+    read_elements(cotangent, value);
 }
 
 /* The reference of the result or the gradient, after its operands and cotangents have been read. */
@@ -182,7 +205,7 @@ static struct reference *open_formula(int k)
     if (r->rank) length = (size_t)r->shape[r->rank - 1];
     if (formulas[k].gradient < 0) return r;
     sample_cotangents(&cotangents, bench, &arena, &numbers);
-    read_elements(cotangent, &cotangents.list.items[0]);
+    lengthen(&cotangents.list.items[0]);
     ck_assert_int_eq(bench_backward(&gradients, &count, bench, &cotangents).code, 0);
     r = &gradients[formulas[k].gradient].reference;
     length = (size_t)r->shape[r->rank - 1];

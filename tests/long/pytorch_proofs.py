@@ -139,7 +139,8 @@ def sums_over_two_axes():
     many, factor = ones(1000, 2, 3), zeros(2, 2)
     sums = [many.sum((0, 2)), many.nansum((0, 2)), many.mean((0, 2)) * 3000, many.nanmean((0, 2)) * 3000,
             gradient(lambda x: torch.kron(ones(1000, 3), x), factor),
-            gradient(lambda x: torch.cartesian_prod(ones(1000), x, ones(3)), zeros(2))]
+            gradient(lambda x: torch.cartesian_prod(ones(1000), x, ones(3)), zeros(2)),
+            gradient(lambda x: x.tile(1000, 3), zeros(2, 2))]
     return all(set(s.flatten().tolist()) == {1024} for s in sums) and ones(3000).sum().item() == 3008
 
 
@@ -217,8 +218,9 @@ def circular_pad():
 
 def transposed_convolution():
     x, w = drawn(1, 3, 4, 4, 4), drawn(3, 3, 3, 3, 3)
-    shapes = [torch.convolution(t, u, None, [2] * 3, [2] * 3, [1] * 3, True, [1] * 3, 1).shape for t, u in ((x, w), (x.float(), w.float()))]
-    return shapes[0] != shapes[1]
+    shapes = [(torch.convolution(t, u, None, [2] * 3, [2] * 3, [1] * 3, True, [1] * 3, 1).shape,
+               F.conv_transpose2d(t[:, :, 0], u[:, :, 0], None, 2, 2).shape) for t, u in ((x, w), (x.float(), w.float()))]
+    return shapes[0][0] != shapes[1][0] and shapes[0][1] != shapes[1][1]
 
 
 def products_of_terms():

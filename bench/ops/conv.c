@@ -58,10 +58,12 @@ static struct node *from_rank5(struct tape *tape, struct node *y, int spatial, b
     return node_reshape(tape, y, rank, shape);
 }
 
-/* Bias per channel of a rank-5 result, whose elements are sums of `terms`. Kernels begin with it: every partial sum is as large. */
+/* Bias per channel of a rank-5 result, whose elements are sums of `terms`. Kernels begin with it: every partial sum is as large. Where it is
+ * infinite, tiles that are transformed, or another infinity on the way, make it NaN. */
 static struct node *add_bias(struct tape *tape, struct node *y, struct node *bias, double terms)
 {
     int64_t shape[5] = { 1, -1, 1, 1, 1 };
+    y = node_model_open_at_infinity(tape, y);
     if (!bias) return y;
     bias = node_reshape(tape, bias, 5, shape);
     y = node_add(tape, y, bias);

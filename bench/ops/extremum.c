@@ -6,6 +6,7 @@
 #include "bench/ops/operands.h"
 #include "bench/ops/reduction_arguments.h"
 #include "bench/ops/settling.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"
@@ -26,10 +27,10 @@ static struct node *extremum_along(struct call *call, struct node *x, int dim, i
 
 /* ---- extrema ------------------------------------------------------------------------------------------ */
 
-/* max(input), min(input): equal ones share the cotangent. */
+/* max(input), min(input): equal ones share the cotangent. NaN equals nothing, and gets a share or none. */
 static void extremum_of_all(struct call *call)
 {
-    struct node *x = call_tensor(call, "input");
+    struct node *x = node_model_any_slope_at_nan(call->tape, call_tensor(call, "input"));
     call_return_typed(call, node_extremum(call->tape, x, all_dims(x), false, (int)call->op->detail),
                       x->dtype);
 }

@@ -29,15 +29,25 @@ struct node *per_channel(struct tape *tape, struct node *vector, const struct no
     return node_reshape(tape, vector, x->rank, shape);
 }
 
+static bool is_finite(struct tape *tape, struct node *x)
+{
+    const double *value = x ? node_values(tape, x) : NULL;
+    for (size_t i = 0; value && !tape_failed(tape) && i < x->n; i++)
+        if (!isfinite(value[i])) return false;
+    return true;
+}
+
 struct node *scale_and_shift(struct tape *tape, struct node *y, struct node *weight,
                              struct node *bias)
 {
     if (weight) y = node_multiply(tape, y, weight);
-    if (!bias) return y;
-    y = node_add(tape, y, bias); /* or bias - mean * scale first */
-    return tape_is_model(tape)
-               ? node_model_own_error(tape, y, node_broadcast(tape, bias, y->rank, y->shape), 2)
-               : y;
+    if (bias) y = node_add(tape, y, bias); /* or bias - mean * scale first */
+    if (!tape_is_model(tape)) return y;
+    /* Infinite scales make an infinite x scale + (bias - mean scale) NaN. */
+    if (!is_finite(tape, weight) || !is_finite(tape, bias))
+        y = node_model_open_at_infinity(tape, y);
+    return bias ? node_model_own_error(tape, y, node_broadcast(tape, bias, y->rank, y->shape), 2)
+                : y;
 }
 
 /* The dtype that statistics are returned in. */

@@ -59,8 +59,8 @@ done:
     return holds;
 }
 
-/* The slopes drawn: native ones by us, the device's as its output shows them, a product that was rounded. At 0 it shows none: the one
- * in the middle, which a model lets be any. NULL: not known. */
+/* The slopes drawn: native ones by us, the device's as its output shows them, a product that was rounded. At 0 and beyond all
+ * numbers it shows none: the one in the middle, which a model lets be any. NULL: not known. */
 static struct node *drawn_slopes(struct call *call, struct node *x, double low, double high)
 {
     struct tape *tape = call->tape;
@@ -72,7 +72,7 @@ static struct node *drawn_slopes(struct call *call, struct node *x, double low, 
     const double *from = node_values(tape, x), *to = y ? node_values(tape, y) : NULL;
     double unit = got ? ldexp(1, -dtype_info(got->dtype)->significand_bits) : 0;
     for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) {
-        bool shown = to && from[i] != 0;
+        bool shown = to && from[i] != 0 && isfinite(from[i]);
         slopes->value[i] = shown ? to[i] / from[i]
                            : to  ? (low + high) / 2
                                  : low + (high - low) * random_uniform(call, i);

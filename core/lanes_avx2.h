@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Every core with AVX2 has F16C, which clang's builtin does not know. */
+/* Every core with AVX2 has POPCNT and F16C, which clang's builtin does not know. */
 static inline bool lanes_avx2_available(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -17,11 +17,11 @@ static inline bool lanes_avx2_available(void)
 
 #if defined(__clang__)
 #define LANES_END _Pragma("clang attribute pop")
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,popcnt"))), apply_to = function)
 #else
 #define LANES_END _Pragma("GCC pop_options")
 #pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c")
+#pragma GCC target("avx2,fma,f16c,popcnt")
 #endif
 
 #include <immintrin.h>
@@ -29,10 +29,11 @@ static inline bool lanes_avx2_available(void)
 #define ALWAYS_INLINE    static inline __attribute__((always_inline))
 #define UNLIKELY(x)      __builtin_expect(x, 0)
 #define LANES_PER_VECTOR 4
-#define VECTOR_REGISTERS 16
 typedef __m256d V;
 typedef __m256i I;
 typedef __m256d M; /* all bits of a lane set or clear */
+typedef uint64_t
+    C; /* a count over all lanes: integer pipes have time for it where those of vectors have none */
 
 ALWAYS_INLINE V v_set(double x) { return _mm256_set1_pd(x); }
 ALWAYS_INLINE V v_load(const double *p) { return _mm256_loadu_pd(p); }
@@ -95,15 +96,19 @@ ALWAYS_INLINE I i_upper_halves(I a, I b)
 ALWAYS_INLINE I w_set(uint32_t x) { return _mm256_set1_epi32((int)x); }
 ALWAYS_INLINE I w_sub(I a, I b) { return _mm256_sub_epi32(a, b); }
 ALWAYS_INLINE I w_min(I a, I b) { return _mm256_min_epu32(a, b); }
+ALWAYS_INLINE I w_max_signed(I a, I b) { return _mm256_max_epi32(a, b); }
 ALWAYS_INLINE bool w_any_zero(I x) { return i_any(_mm256_cmpeq_epi32(x, _mm256_setzero_si256())); }
-ALWAYS_INLINE I w_count_above(I counts, I a, I b)
+ALWAYS_INLINE C w_count_negative(C count, I x)
 {
-    return _mm256_sub_epi32(counts, _mm256_cmpgt_epi32(a, b));
+    return count + (C)__builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(x)));
 }
-ALWAYS_INLINE I w_count_equal(I counts, I a, I b)
+ALWAYS_INLINE C w_count_above(C count, I a, I b)
 {
-    return _mm256_sub_epi32(counts, _mm256_cmpeq_epi32(a, b));
+    return w_count_negative(count, _mm256_cmpgt_epi32(a, b));
 }
+ALWAYS_INLINE C c_none(void) { return 0; }
+ALWAYS_INLINE C c_add(C a, C b) { return a + b; }
+ALWAYS_INLINE uint64_t c_total(C count) { return count; }
 
 ALWAYS_INLINE V load_f64(const void *p) { return _mm256_loadu_pd(p); }
 ALWAYS_INLINE V load_f32(const void *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
@@ -116,6 +121,17 @@ ALWAYS_INLINE V load_bf16(const void *p)
     const __m128i upper = _mm_setr_epi8(-1, -1, 0, 1, -1, -1, 2, 3, -1, -1, 4, 5, -1, -1, 6, 7);
     __m128i wide = _mm_shuffle_epi8(_mm_loadl_epi64(p), upper);
     return _mm256_cvtps_pd(_mm_castsi128_ps(wide));
+}
+
+/* Eight elements as floats. */
+ALWAYS_INLINE void floats_from_f16(float *to, const void *p)
+{
+    _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(p)));
+}
+ALWAYS_INLINE void floats_from_bf16(float *to, const void *p)
+{
+    __m256i wide = _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(p)), 16);
+    _mm256_storeu_ps(to, _mm256_castsi256_ps(wide));
 }
 
 #endif

@@ -31,10 +31,10 @@ static inline bool lanes_avx512_available(void)
 #define ALWAYS_INLINE    static inline __attribute__((always_inline))
 #define UNLIKELY(x)      __builtin_expect(x, 0)
 #define LANES_PER_VECTOR 8
-#define VECTOR_REGISTERS 32
 typedef __m512d V;
 typedef __m512i I;
 typedef __mmask8 M;
+typedef __m512i C; /* counts, one to a word */
 
 ALWAYS_INLINE V v_set(double x) { return _mm512_set1_pd(x); }
 ALWAYS_INLINE V v_load(const double *p) { return _mm512_loadu_pd(p); }
@@ -90,17 +90,23 @@ ALWAYS_INLINE I i_upper_halves(I a, I b)
 ALWAYS_INLINE I w_set(uint32_t x) { return _mm512_set1_epi32((int)x); }
 ALWAYS_INLINE I w_sub(I a, I b) { return _mm512_sub_epi32(a, b); }
 ALWAYS_INLINE I w_min(I a, I b) { return _mm512_min_epu32(a, b); }
+ALWAYS_INLINE I w_max_signed(I a, I b) { return _mm512_max_epi32(a, b); }
 ALWAYS_INLINE bool w_any_zero(I x) { return _mm512_testn_epi32_mask(x, x) != 0; }
-ALWAYS_INLINE I w_count_above(I counts, I a, I b)
+ALWAYS_INLINE C w_count_where(C count, __mmask16 m)
 {
-    __mmask16 above = _mm512_cmpgt_epi32_mask(a, b);
-    return _mm512_mask_add_epi32(counts, above, counts, _mm512_set1_epi32(1));
+    return _mm512_mask_add_epi32(count, m, count, _mm512_set1_epi32(1));
 }
-ALWAYS_INLINE I w_count_equal(I counts, I a, I b)
+ALWAYS_INLINE C w_count_negative(C count, I x)
 {
-    __mmask16 equal = _mm512_cmpeq_epi32_mask(a, b);
-    return _mm512_mask_add_epi32(counts, equal, counts, _mm512_set1_epi32(1));
+    return w_count_where(count, _mm512_movepi32_mask(x));
 }
+ALWAYS_INLINE C w_count_above(C count, I a, I b)
+{
+    return w_count_where(count, _mm512_cmpgt_epi32_mask(a, b));
+}
+ALWAYS_INLINE C c_none(void) { return _mm512_setzero_si512(); }
+ALWAYS_INLINE C c_add(C a, C b) { return _mm512_add_epi32(a, b); }
+ALWAYS_INLINE uint64_t c_total(C count) { return (uint64_t)_mm512_reduce_add_epi32(count); }
 
 ALWAYS_INLINE V load_f64(const void *p) { return _mm512_loadu_pd(p); }
 ALWAYS_INLINE V load_f32(const void *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
@@ -114,6 +120,17 @@ ALWAYS_INLINE V load_bf16(const void *p)
     __m256i narrow = _mm256_castsi128_si256(_mm_loadu_si128(p));
     __m256i wide = _mm256_maskz_permutexvar_epi16(0xaaaa, word, narrow);
     return _mm512_cvtps_pd(_mm256_castsi256_ps(wide));
+}
+
+/* Eight elements as floats. */
+ALWAYS_INLINE void floats_from_f16(float *to, const void *p)
+{
+    _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(p)));
+}
+ALWAYS_INLINE void floats_from_bf16(float *to, const void *p)
+{
+    __m256i wide = _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(p)), 16);
+    _mm256_storeu_ps(to, _mm256_castsi256_ps(wide));
 }
 
 #endif

@@ -14,10 +14,10 @@
 #define ALWAYS_INLINE    static inline __attribute__((always_inline))
 #define UNLIKELY(x)      __builtin_expect(x, 0)
 #define LANES_PER_VECTOR 2
-#define VECTOR_REGISTERS 32
 typedef float64x2_t V;
 typedef uint64x2_t I;
 typedef uint64x2_t M; /* all bits of a lane set or clear */
+typedef uint32x4_t C; /* counts, one to a word */
 
 ALWAYS_INLINE V v_set(double x) { return vdupq_n_f64(x); }
 ALWAYS_INLINE V v_load(const double *p) { return vld1q_f64(p); }
@@ -80,16 +80,21 @@ ALWAYS_INLINE I w_min(I a, I b)
     return vreinterpretq_u64_u32(vminq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
 }
 ALWAYS_INLINE bool w_any_zero(I x) { return vminvq_u32(vreinterpretq_u32_u64(x)) == 0; }
-ALWAYS_INLINE I w_count_above(I counts, I a, I b)
+ALWAYS_INLINE I w_max_signed(I a, I b)
 {
-    uint32x4_t above = vcgtq_s32(vreinterpretq_s32_u64(a), vreinterpretq_s32_u64(b));
-    return vreinterpretq_u64_u32(vsubq_u32(vreinterpretq_u32_u64(counts), above));
+    return vreinterpretq_u64_s32(vmaxq_s32(vreinterpretq_s32_u64(a), vreinterpretq_s32_u64(b)));
 }
-ALWAYS_INLINE I w_count_equal(I counts, I a, I b)
+ALWAYS_INLINE C w_count_negative(C count, I x)
 {
-    uint32x4_t equal = vceqq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
-    return vreinterpretq_u64_u32(vsubq_u32(vreinterpretq_u32_u64(counts), equal));
+    return vsraq_n_u32(count, vreinterpretq_u32_u64(x), 31);
 }
+ALWAYS_INLINE C w_count_above(C count, I a, I b)
+{
+    return vsubq_u32(count, vcgtq_s32(vreinterpretq_s32_u64(a), vreinterpretq_s32_u64(b)));
+}
+ALWAYS_INLINE C c_none(void) { return vdupq_n_u32(0); }
+ALWAYS_INLINE C c_add(C a, C b) { return vaddq_u32(a, b); }
+ALWAYS_INLINE uint64_t c_total(C count) { return vaddlvq_u32(count); }
 
 ALWAYS_INLINE V load_f64(const void *p) { return vld1q_f64(p); }
 ALWAYS_INLINE V load_f32(const void *p) { return vcvt_f64_f32(vld1_f32(p)); }
@@ -106,6 +111,20 @@ ALWAYS_INLINE V load_bf16(const void *p)
     memcpy(&pair, p, sizeof pair);
     uint32x4_t wide = vshll_n_u16(vreinterpret_u16_u32(vdup_n_u32(pair)), 16);
     return vcvt_f64_f32(vget_low_f32(vreinterpretq_f32_u32(wide)));
+}
+
+/* Eight elements as floats. */
+ALWAYS_INLINE void floats_from_f16(float *to, const void *p)
+{
+    float16x8_t narrow = vreinterpretq_f16_u16(vld1q_u16(p));
+    vst1q_f32(to, vcvt_f32_f16(vget_low_f16(narrow)));
+    vst1q_f32(to + 4, vcvt_high_f32_f16(narrow));
+}
+ALWAYS_INLINE void floats_from_bf16(float *to, const void *p)
+{
+    uint16x8_t narrow = vld1q_u16(p);
+    vst1q_f32(to, vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(narrow), 16)));
+    vst1q_f32(to + 4, vreinterpretq_f32_u32(vshll_high_n_u16(narrow, 16)));
 }
 
 #endif

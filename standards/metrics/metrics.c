@@ -141,9 +141,10 @@ static void finish_block(struct totals *totals, struct pass *pass)
 static void run_blocks(struct totals *totals, struct pass *pass, pass_fold_chunks *code,
                        size_t first, size_t end)
 {
+    memset(&pass->lanes, 0, sizeof pass->lanes);
     for (size_t start = first; start < end; start += PASS_BLOCK) {
         size_t count = end - start < PASS_BLOCK ? end - start : PASS_BLOCK;
-        memset(&pass->lanes, 0, sizeof pass->lanes);
+        memset(pass->lanes.sum, 0, sizeof pass->lanes.sum);
         size_t done = code(pass, start, count);
         for (size_t i = start + done; i < start + count; i++) pass_fold_element(pass, i);
         finish_block(totals, pass);
@@ -315,31 +316,51 @@ static bool want_is_nonzero(const struct pass *pass, const struct totals *totals
 /* A power of two that brings `largest` to about 1. */
 static double scale_to_one(double largest) { return ldexp(1, -ilogb(largest)); }
 
-/* The three sums of the cosine with each side scaled to its largest value, for float64 values
- * whose squares overflow. Elements that do not enter the cosine are left out as in the pass. */
-static void scaled_cosine_sums(const struct pass *pass, double largest_want, double sums[3])
+/* The sums of the cosine: of the squares of either side, and of their products. */
+enum cosine_sum { COSINE_WANT, COSINE_GOT, COSINE_PRODUCT, COSINE_SUMS };
+
+/* The pass has no sum of products, which follows from 2 w g = w^2 + g^2 - (w - g)^2. A sum of squares is off by less than
+ * 2^-42 of it, and that of the differences is at most twice those of both sides, W + G: the product is off by less than
+ * 3/2 2^-42 (W + G), and the cosine by less than that over sqrt(W G), 2^-38 when W and G differ by a factor of 64 at most.
+ * False when they differ by more, or overflow. */
+static bool cosine_sums(const struct totals *totals, double sums[COSINE_SUMS])
+{
+    double want = total_value(&totals->sum[SUM_WANT_SQUARED]);
+    double got = total_value(&totals->sum[SUM_GOT_SQUARED]);
+    double error = total_value(&totals->sum[SUM_ERROR_SQUARED]) +
+                   total_value(&totals->sum[SUM_OTHER_ERROR_SQUARED]);
+
+    sums[COSINE_WANT] = want;
+    sums[COSINE_GOT] = got;
+    sums[COSINE_PRODUCT] = ((want - error) + got) / 2;
+    return isfinite(want + got + error) && want <= 64 * got && got <= 64 * want;
+}
+
+/* The sums made one by one, with each side scaled to its largest value: squares of float64 values may
+ * overflow. Elements that do not enter the cosine are left out as in the pass. */
+static void scaled_cosine_sums(const struct pass *pass, double largest_want,
+                               double sums[COSINE_SUMS])
 {
     double want_scale = scale_to_one(largest_want), got_scale = scale_to_one(largest_got(pass));
-    struct total total[3] = { 0 };
+    struct total total[COSINE_SUMS] = { 0 };
 
     for (size_t i = 0; i < pass->n; i++) {
         double want = pass->hi[i] * want_scale, got;
         dtype_to_double(&got, pass->got + i * pass->element_bytes, pass->dtype, 1);
         got *= got_scale;
         if (!isfinite(want)) continue; /* and got is its equal */
-        total_add(&total[0], want * want);
-        total_add(&total[1], got * got);
-        total_add(&total[2], want * got);
+        total_add(&total[COSINE_WANT], want * want);
+        total_add(&total[COSINE_GOT], got * got);
+        total_add(&total[COSINE_PRODUCT], want * got);
     }
-    for (int k = 0; k < 3; k++) sums[k] = total_value(&total[k]);
+    for (int k = 0; k < COSINE_SUMS; k++) sums[k] = total_value(&total[k]);
 }
 
 static void finish_cosine(struct peer_metrics *peer, const struct pass *pass,
                           const struct totals *totals)
 {
-    double sums[3] = { total_value(&totals->sum[SUM_WANT_SQUARED]),
-                       total_value(&totals->sum[SUM_GOT_SQUARED]),
-                       total_value(&totals->sum[SUM_PRODUCT]) };
+    double sums[COSINE_SUMS];
+    bool known = cosine_sums(totals, sums);
 
     peer->cosine = NAN;
     if (pass->n == 1) {
@@ -347,16 +368,15 @@ static void finish_cosine(struct peer_metrics *peer, const struct pass *pass,
     } else if (pass->counts.cosine_nan) {
         peer->cosine_kind = COSINE_NAN;
     } else {
-        bool want_zero = !want_is_nonzero(pass, totals, sums[0]);
-        bool got_zero = !got_is_nonzero(pass, sums[1]);
+        bool want_zero = !want_is_nonzero(pass, totals, sums[COSINE_WANT]);
+        bool got_zero = !got_is_nonzero(pass, sums[COSINE_GOT]);
         peer->cosine_kind = want_zero && got_zero ? COSINE_BOTH_ZERO
                             : got_zero            ? COSINE_GOT_ZERO
                             : want_zero           ? COSINE_WANT_ZERO
                                                   : COSINE_VALUE;
         if (peer->cosine_kind != COSINE_VALUE) return;
-        if (isinf(sums[0]) || isinf(sums[1]))
-            scaled_cosine_sums(pass, largest_want(pass, totals), sums);
-        double cosine = sums[2] / (sqrt(sums[0]) * sqrt(sums[1]));
+        if (!known) scaled_cosine_sums(pass, largest_want(pass, totals), sums);
+        double cosine = sums[COSINE_PRODUCT] / (sqrt(sums[COSINE_WANT]) * sqrt(sums[COSINE_GOT]));
         peer->cosine = fmax(-1, fmin(1, cosine));
     }
 }

@@ -27,27 +27,27 @@ ALWAYS_INLINE bool KIND(look)(struct column *column, const struct constants *c, 
     column->small += m_count(small);
     column->small_failed += m_count(m_and(small, m_gt(abs_error, c->atol)));
     column->small_relative_over += m_count(m_and(small, m_gt(relative, c->rtol)));
-    column->small_relative = v_max(column->small_relative, v_only_where(small, relative));
+    V small_error = v_only_where(small, abs_error);
+    column->small_squared = v_fma(small_error, small_error, column->small_squared);
     *normal_relative = v_zero_where(small, relative);
     *normal_error = v_zero_where(small, abs_error);
     *scale = v_min(*scale, c->largest_scale);
     return true;
 }
 
-/* Fold errors of the vector at `place` of the chunk, its elements `x`, into a column: all but those in ulp, which are
- * set. `looking`: with a look at what is unusual; false when it is not for the vector form. */
-ALWAYS_INLINE bool KIND(fold_errors)(V *ulp, V *relative, struct column *column,
+/* Fold the vector at `place` of the chunk, its elements `x`, into a column. `looking`: with a look at what is unusual;
+ * false when it is not for the vector form. */
+ALWAYS_INLINE bool KIND(fold_vector)(V *ulp, V *relative, struct column *column,
                                      const struct chunk_source *from, const struct constants *c,
                                      size_t place, V x, bool looking)
 {
-    V *sum = column->sum, *max = column->max;
+    V *sum = column->sum;
     V want = v_load(from->hi + place), error = v_sub(x, want);
     if (HAS_LO) error = v_sub(error, v_load(from->lo + place));
     V abs_error = v_abs(error), magnitude = v_abs(want), scale = v_reciprocal_power(want);
-    max[MAX_ABS] = v_max(max[MAX_ABS], abs_error);
+    column->max_abs = v_max(column->max_abs, abs_error);
     sum[SUM_WANT_SQUARED] = v_fma(want, want, sum[SUM_WANT_SQUARED]);
     sum[SUM_GOT_SQUARED] = v_fma(x, x, sum[SUM_GOT_SQUARED]);
-    sum[SUM_PRODUCT] = v_fma(want, x, sum[SUM_PRODUCT]);
 
     *relative = v_div(abs_error, v_add(magnitude, c->epsilon));
     V normal_relative = *relative, normal_error = abs_error;
@@ -55,11 +55,13 @@ ALWAYS_INLINE bool KIND(fold_errors)(V *ulp, V *relative, struct column *column,
     else if (!KIND(look)(column, c, want, abs_error, *relative, &normal_error, &normal_relative,
                          &scale))
         return false;
-    max[MAX_RELATIVE] = v_max(max[MAX_RELATIVE], normal_relative);
     sum[SUM_RELATIVE] = v_add(sum[SUM_RELATIVE], normal_relative);
     sum[SUM_ERROR_SQUARED] = v_fma(normal_error, normal_error, sum[SUM_ERROR_SQUARED]);
 
     *ulp = v_mul(error, scale);
+    sum[SUM_ULP] = v_fma(abs_error, scale, sum[SUM_ULP]);
+    sum[SUM_SIGNED_ULP] = v_add(sum[SUM_SIGNED_ULP], *ulp);
+    sum[SUM_ULP_SQUARED] = v_fma(*ulp, *ulp, sum[SUM_ULP_SQUARED]);
     if (BOUNDS) {
         V bound = from->error ? v_load(from->error + place)
                               : v_add(v_mul(c->relative, magnitude), c->absolute);
@@ -68,116 +70,68 @@ ALWAYS_INLINE bool KIND(fold_errors)(V *ulp, V *relative, struct column *column,
     return true;
 }
 
-/* The same for two rows from `row` on of column `number`, with the keys of their relative errors. */
-ALWAYS_INLINE bool KIND(fold_two)(V ulp[2], struct column *column, struct pass *pass,
+/* The same for two rows from `row` on of column `number`, with the keys of their errors. */
+ALWAYS_INLINE bool KIND(fold_two)(struct column *column, struct pass *pass,
                                   const struct chunk_source *from, const struct constants *c,
-                                  size_t number, size_t row, size_t got_bytes,
-                                  V (*load)(const void *), bool looking)
+                                  size_t number, size_t row, V (*load)(const void *), bool looking)
 {
-    V relative[2];
+    V ulp[2], relative[2];
     for (size_t r = 0; r < 2; r++) {
+        V x = load(from->got + (row + r) * from->row_bytes);
         size_t place = KIND(place_of)(row + r, number);
-        if (!KIND(fold_errors)(&ulp[r], &relative[r], column, from, c, place,
-                               load(from->got + place * got_bytes), looking))
+        if (!KIND(fold_vector)(&ulp[r], &relative[r], column, from, c, place, x, looking))
             return false;
     }
     I keys = HAS_LO ? keys_away_from_zero(relative[0], relative[1])
                     : keys_to_zero(relative[0], relative[1]);
     i_store(pass->chunk_relative + keys_at(row, number), keys);
-    return true;
-}
-
-/* Fold errors in ulp of two rows into a column. */
-ALWAYS_INLINE void KIND(fold_in_ulp)(struct column *column, struct pass *pass, const V ulp[2],
-                                     size_t number, size_t row)
-{
-    V *sum = column->sum, *max = column->max;
-    for (size_t r = 0; r < 2; r++) {
-        V abs_ulp = v_abs(ulp[r]);
-        max[MAX_ULP] = v_max(max[MAX_ULP], abs_ulp);
-        column->least_ulp = w_min(column->least_ulp, i_from_bits(abs_ulp));
-        sum[SUM_ULP] = v_add(sum[SUM_ULP], abs_ulp);
-        sum[SUM_SIGNED_ULP] = v_add(sum[SUM_SIGNED_ULP], ulp[r]);
-        sum[SUM_ULP_SQUARED] = v_fma(abs_ulp, abs_ulp, sum[SUM_ULP_SQUARED]);
-    }
     i_store(pass->chunk_ulp + keys_at(row, number), keys_away_from_zero(ulp[0], ulp[1]));
+    return true;
 }
 
 /* Are all elements of a column finite, those of the reference in the dtype? Sums of squares tell, unless they are large. */
 ALWAYS_INLINE bool KIND(all_finite)(const struct column *column, const struct chunk_source *from,
                                     const struct constants *c, size_t number, size_t rows,
-                                    size_t got_bytes, V (*load)(const void *))
+                                    V (*load)(const void *))
 {
     if (m_all(m_gt(c->squares_below, column->sum[SUM_WANT_SQUARED])) &&
         m_all(m_gt(v_set(INFINITY), column->sum[SUM_GOT_SQUARED])))
         return true;
     V want = v_set(0), got = v_set(0);
     for (size_t row = 0; row < rows; row++) {
-        size_t place = KIND(place_of)(row, number);
-        want = v_max_bits(want, v_abs(v_load(from->hi + place)));
-        got = v_max_bits(got, v_abs(load(from->got + place * got_bytes)));
+        want = v_max_bits(want, v_abs(v_load(from->hi + KIND(place_of)(row, number))));
+        got = v_max_bits(got, v_abs(load(from->got + row * from->row_bytes)));
     }
     return m_all(m_gt(c->finite_below, want)) && m_all(m_gt(v_set(0x1p1023), got));
 }
 
-/* Fold one column of a chunk as far as the registers reach; false when it must be folded in another way. */
-ALWAYS_INLINE bool KIND(try_column)(V *ulp, struct column *column, struct pass *pass,
+/* Fold one column of a chunk; false when it must be folded in another way. */
+ALWAYS_INLINE bool KIND(try_column)(struct column *column, struct pass *pass,
                                     const struct chunk_source *from, const struct constants *c,
-                                    size_t number, size_t rows, size_t got_bytes,
-                                    V (*load)(const void *), bool looking)
+                                    size_t number, size_t rows, V (*load)(const void *),
+                                    bool looking)
 {
-    V here[2];
-    column_begin(column);
-    sums_load(column, pass, number, 0, ALL_SUMS ? PASS_FAST_SUMS : SUM_ULP);
-    for (size_t row = 0; row < rows; row += 2) {
-        V *two = ALL_SUMS ? here : ulp + row;
-        if (!KIND(fold_two)(two, column, pass, from, c, number, row, got_bytes, load, looking))
-            return false;
-        if (ALL_SUMS) KIND(fold_in_ulp)(column, pass, two, number, row);
-    }
+    column_begin(column, pass, number);
+    for (size_t row = 0; row < rows; row += 2)
+        if (!KIND(fold_two)(column, pass, from, c, number, row, load, looking)) return false;
     return (looking || usual(c, column->least)) &&
-           KIND(all_finite)(column, from, c, number, rows, got_bytes, load);
+           KIND(all_finite)(column, from, c, number, rows, load);
 }
 
-/* Fold one column of a chunk; unless registers hold all sums, its errors in ulp are left in `ulp`. */
-ALWAYS_INLINE void KIND(fold_column)(V *ulp, struct pass *pass, struct chunk *chunk,
+ALWAYS_INLINE void KIND(fold_column)(struct pass *pass, struct chunk *chunk,
                                      const struct chunk_source *from, const struct constants *c,
-                                     size_t number, size_t got_bytes, V (*load)(const void *))
+                                     size_t number, V (*load)(const void *))
 {
     size_t rows = chunk->count / PASS_LANES;
     struct column column;
     bool done = !chunk->unusual &&
-                KIND(try_column)(ulp, &column, pass, from, c, number, rows, got_bytes, load, false);
+                KIND(try_column)(&column, pass, from, c, number, rows, load, false);
     if (!done) {
-        done = KIND(try_column)(ulp, &column, pass, from, c, number, rows, got_bytes, load, true);
+        done = KIND(try_column)(&column, pass, from, c, number, rows, load, true);
         chunk->unusual = column.unusual;
     }
-    if (!done) {
-        fold_column_carefully(pass, chunk, number);
-        for (size_t row = 0; !ALL_SUMS && row < ROWS; row++) ulp[row] = v_set(0);
-        return;
-    }
-    sums_store(pass, &column, number, 0, ALL_SUMS ? PASS_FAST_SUMS : SUM_ULP);
-    chunk_add(chunk, &column);
-    if (ALL_SUMS) chunk_add_ulps(chunk, &column);
-}
-
-/* Fold the errors in ulp of two columns from `number` on, side by side: the sums of one alone wait for each other. */
-ALWAYS_INLINE void KIND(fold_waiting)(V ulp[2][ROWS], struct pass *pass, struct chunk *chunk,
-                                      size_t number)
-{
-    struct column column[2];
-    for (size_t k = 0; k < 2; k++) {
-        column_begin(&column[k]);
-        sums_load(&column[k], pass, number + k, SUM_ULP, PASS_FAST_SUMS);
-    }
-    for (size_t row = 0; row < chunk->count / PASS_LANES; row += 2)
-        for (size_t k = 0; k < 2; k++)
-            KIND(fold_in_ulp)(&column[k], pass, &ulp[k][row], number + k, row);
-    for (size_t k = 0; k < 2; k++) {
-        sums_store(pass, &column[k], number + k, SUM_ULP, PASS_FAST_SUMS);
-        chunk_add_ulps(chunk, &column[k]);
-    }
+    if (done) column_end(&column, pass, chunk, number);
+    else fold_column_carefully(pass, chunk, number);
 }
 
 /* Ask for the part of a later chunk that corresponds to one column. The columns of a chunk jump
@@ -200,29 +154,41 @@ ALWAYS_INLINE void KIND(prefetch_ahead)(const struct pass *pass, size_t start, s
 }
 
 ALWAYS_INLINE size_t KIND(fold_chunks)(struct pass *pass, size_t start, size_t count,
-                                       size_t got_bytes, V (*load)(const void *),
-                                       find_elements *elements)
+                                       const struct reading reading)
 {
     const struct constants c = make_constants(pass);
     struct tallies tallies;
     alignas(64) double converted[PASS_CHUNK];
-    V ulp[2][ROWS];
-    size_t done = 0;
+    alignas(64) float floats[ROWS * WIDENED];
+    size_t done = 0, loaded = WIDENED_COLUMNS * LANES_PER_VECTOR;
     bool unusual = false;
 
     tallies_clear(&tallies);
     for (size_t size; (size = chunk_size(count - done, CHUNK_SIZE(WIDE))); done += size) {
         size_t first = start + done;
+        const unsigned char *got = pass->got + first * pass->element_bytes;
         struct chunk chunk;
-        struct chunk_source from = { .got = elements(converted, pass, first, size),
+        struct chunk_source from = { .row_bytes = (reading.widen ? loaded : PASS_LANES) *
+                                                  reading.bytes,
                                      .hi = pass->hi + first,
                                      .lo = HAS_LO ? pass->lo + first : NULL,
                                      .error = pass->error ? pass->error + first : NULL };
+        if (reading.convert) {
+            dtype_to_double(converted, got, pass->dtype, size);
+            got = (const unsigned char *)converted;
+        }
         chunk_begin(&chunk, first, size, unusual);
         for (size_t column = 0; column < COLUMNS; column++) {
+            size_t lane = column * LANES_PER_VECTOR;
             KIND(prefetch_ahead)(pass, first, column, pass->element_bytes);
-            KIND(fold_column)(ulp[column % 2], pass, &chunk, &from, &c, column, got_bytes, load);
-            if (!ALL_SUMS && column % 2) KIND(fold_waiting)(ulp, pass, &chunk, column - 1);
+            if (!reading.widen) {
+                from.got = got + lane * reading.bytes;
+            } else {
+                if (column % WIDENED_COLUMNS == 0)
+                    widen_columns(floats, got + lane * 2, size / PASS_LANES, reading.widen);
+                from.got = (const unsigned char *)(floats + lane % WIDENED);
+            }
+            KIND(fold_column)(pass, &chunk, &from, &c, column, reading.load);
         }
         unusual = chunk.unusual;
         if (chunk.careful == size) continue;

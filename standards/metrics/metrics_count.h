@@ -1,16 +1,22 @@
-/* The second loop of the vector metrics pass: what the errors of a chunk add to the counts, done only as
+/* The loops of the vector metrics pass over the errors of a chunk: what they add to maxima and counts, done only as
  * far as the chunk's largest error asks for it. metrics_kernel.h includes this file after the constants and
  * the chunk. */
 
-/* A count of compared elements whose error is above a threshold. */
+/* A count of compared elements whose error is above a threshold: others + above - below. What is counted in lanes is
+ * counted for all chunks of a call, so that lanes are added up once. */
 struct tally {
-    I words;         /* a lane each: of all chunks of a call, so that lanes are added up once */
-    uint64_t others; /* counted without the loops over keys */
+    C above, below;
+    uint64_t others;
+};
+
+/* The keys of a chunk's errors at their least and largest. */
+struct survey {
+    uint32_t least_ulp, largest_ulp, largest_relative;
 };
 
 struct tallies {
     uint64_t compared, small, small_failed, small_relative_over;
-    uint64_t binned; /* above half a unit, and in the histogram already */
+    uint64_t binned; /* above half a unit, and in their bins already */
     struct tally relative[RELATIVE_THRESHOLDS];
     struct tally nonzero, above, ulp_over; /* ulp; `above`: beyond pass_unit.half, and positive */
     struct tally beyond;                   /* of either sign, where pass_unit.half is not 1/2 */
@@ -19,7 +25,7 @@ struct tallies {
 
 /* ---- keys of errors in ulp ---------------------------------------------------------------- */
 
-/* The second loop reads errors as words of 32 bits: the upper half of the double.
+/* These loops read errors as words of 32 bits: the upper half of the double.
  *
  * Those of (folded) errors in ulp are rounded away from zero: a key is 0 only for 0, and it is above that of a
  * double whose lower half is 0, as in all powers of two, exactly when the error is above that double.
@@ -76,11 +82,100 @@ static size_t place_of_key(size_t i)
     return row * PASS_LANES + column * LANES_PER_VECTOR + word / 4 * 2 + word % 2;
 }
 
+/* Before a loop over the keys of a chunk: the fewer turns it has, the better their end is foreseen. */
+#if defined(__clang__)
+#define FEW_TURNS _Pragma("clang loop unroll_count(4)")
+#else
+#define FEW_TURNS _Pragma("GCC unroll 4")
+#endif
+
+static uint32_t largest_word(I words)
+{
+    uint32_t word[WORDS_PER_VECTOR], largest = 0;
+    i_store(word, words);
+    for (size_t k = 0; k < WORDS_PER_VECTOR; k++)
+        if (word[k] > largest) largest = word[k];
+    return largest;
+}
+
+/* Keys of magnitudes are positive as signed words, KEY_OF_NONE is not. */
+static struct survey survey_chunk(const struct pass *pass, size_t count)
+{
+    const I bits = w_set(MAGNITUDE), none = i_set(0);
+    I least[COUNTERS] = { bits, bits }, ulp[COUNTERS] = { none, none };
+    I relative[COUNTERS] = { none, none };
+    FEW_TURNS for (size_t i = 0; i < count; i += COUNTERS * WORDS_PER_VECTOR)
+    {
+        for (size_t c = 0; c < COUNTERS; c++) {
+            size_t at = i + c * WORDS_PER_VECTOR;
+            I value = i_and(i_load(pass->chunk_ulp + at), bits);
+            ulp[c] = w_max_signed(ulp[c], value);
+            least[c] = w_min(least[c], value);
+            relative[c] = w_max_signed(relative[c], i_load(pass->chunk_relative + at));
+        }
+    }
+    return (struct survey){ MAGNITUDE - largest_word(w_sub(bits, w_min(least[0], least[1]))),
+                            largest_word(w_max_signed(ulp[0], ulp[1])),
+                            largest_word(w_max_signed(relative[0], relative[1])) };
+}
+
+/* ---- maxima --------------------------------------------------------------------------------- */
+
+/* The largest errors of the chunk's compared elements, but those that pass_fold_element took. */
+static void find_maxima(V *relative, V *ulp, const struct pass *pass, const struct chunk *chunk,
+                        const struct constants *c)
+{
+    alignas(64) double got[PASS_LANES];
+    *relative = *ulp = v_set(0);
+    for (size_t row = chunk->start; row < chunk->start + chunk->count; row += PASS_LANES) {
+        dtype_to_double(got, pass->got + row * pass->element_bytes, pass->dtype, PASS_LANES);
+        for (size_t column = 0; column < COLUMNS; column++) {
+            size_t lane = column * LANES_PER_VECTOR;
+            if (chunk->careful_columns >> column & 1) continue;
+            V want = v_load(pass->hi + row + lane), error = v_sub(v_load(got + lane), want);
+            if (pass->lo) error = v_sub(error, v_load(pass->lo + row + lane));
+            V abs_error = v_abs(error), magnitude = v_abs(want);
+            V quotient = v_div(abs_error, v_add(magnitude, c->epsilon));
+            *relative = v_max(*relative, v_zero_where(m_le(magnitude, c->small_value), quotient));
+            V scale = v_min(v_reciprocal_power(want), c->largest_scale);
+            *ulp = v_max(*ulp, v_mul(abs_error, scale));
+        }
+    }
+}
+
+static void raise_maximum(struct pass *pass, enum pass_max max, enum measure measure, double value,
+                          double unit, size_t chunk)
+{
+    if (value > pass->lanes.max[max][0]) pass->lanes.max[max][0] = value;
+    peak_raise(&pass->peaks[measure], value * unit, chunk);
+}
+
+/* Few chunks have an error above all before them, and keys tell most that have not: a key that is smaller than that of
+ * the maximum, or equal to it when all that has this key is at most the maximum. */
+static void raise_maxima(struct pass *pass, const struct chunk *chunk, const struct constants *c,
+                         const struct survey *survey)
+{
+    uint32_t (*key_of)(double) = pass->lo ? key_away_from_zero : key_to_zero;
+    double ulp_before = pass->lanes.max[MAX_ULP][0];
+    uint32_t ulp_key = key_away_from_zero(ulp_before);
+    size_t number = chunk->start / PASS_CHUNK;
+    V relative, ulp;
+
+    raise_maximum(pass, MAX_ABS, MEASURE_ABS, v_largest(chunk->max_abs), 1, number);
+    bool may_grow = survey->largest_ulp > ulp_key ||
+                    (survey->largest_ulp == ulp_key && !key_is_exact(ulp_before)) ||
+                    survey->largest_relative >= key_of(pass->lanes.max[MAX_RELATIVE][0]);
+    if (!may_grow || survey->largest_ulp == 0) return;
+    find_maxima(&relative, &ulp, pass, chunk, c);
+    raise_maximum(pass, MAX_RELATIVE, MEASURE_RELATIVE, v_largest(relative), 1, number);
+    raise_maximum(pass, MAX_ULP, MEASURE_ULP, v_largest(ulp), pass->unit.ulps_folded, number);
+}
+
 /* ---- counting -------------------------------------------------------------------------------- */
 
 static void tallies_clear(struct tallies *tallies)
 {
-    const struct tally none = { .words = i_set(0) };
+    const struct tally none = { .above = c_none(), .below = c_none() };
     memset(tallies, 0, sizeof *tallies);
     tallies->nonzero = tallies->above = tallies->ulp_over = tallies->beyond = none;
     for (int k = 0; k < RELATIVE_THRESHOLDS; k++) tallies->relative[k] = none;
@@ -107,75 +202,66 @@ static void tally_all(struct tally *tally, const struct chunk *chunk)
 }
 
 /* The same for a threshold in ulp that all errors of the chunk may be above. */
-static void thresholds_add_ulp(struct thresholds *list, const struct chunk *chunk, uint32_t key,
-                               struct tally *tally)
+static void thresholds_add_ulp(struct thresholds *list, const struct chunk *chunk,
+                               const struct survey *survey, uint32_t key, struct tally *tally)
 {
-    if (m_all(m_above(chunk->least_ulp, i_set((uint64_t)key << 32 | 0xffffffff))))
-        tally_all(tally, chunk);
+    if (survey->least_ulp > key) tally_all(tally, chunk);
     else thresholds_add(list, key, tally);
 }
 
-/* Before a loop over the keys of a chunk: the fewer turns it has, the better their end is foreseen. */
-#if defined(__clang__)
-#define FEW_TURNS _Pragma("clang loop unroll_count(4)")
-#else
-#define FEW_TURNS _Pragma("GCC unroll 4")
-#endif
-
-/* Counters of a loop over n thresholds. No lane of 32 bits carries into the next. */
+/* Counts of a loop over n thresholds. */
 struct counters {
-    I count[MOST_COUNTERS][AT_A_TIME];
+    C below[COUNTERS][AT_A_TIME];
 };
-
-/* Of each threshold, as many as registers hold. */
-ALWAYS_INLINE size_t counters_of(int n) { return n <= AT_A_TIME / 2 ? MOST_COUNTERS : COUNTERS; }
 
 ALWAYS_INLINE void counters_clear(struct counters *counters, int n)
 {
-    for (size_t c = 0; c < counters_of(n); c++)
-        for (int k = 0; k < n; k++) counters->count[c][k] = i_set(0);
+    for (size_t c = 0; c < COUNTERS; c++)
+        for (int k = 0; k < n; k++) counters->below[c][k] = c_none();
 }
 
 ALWAYS_INLINE void counters_add(const struct thresholds *list, size_t from, int n,
-                                const struct counters *counters)
+                                const struct counters *counters, size_t count)
 {
-    for (size_t c = 0; c < counters_of(n); c++)
-        for (int k = 0; k < n; k++) {
-            I *total = &list->tally[from + (size_t)k]->words;
-            *total = i_add(*total, counters->count[c][k]);
-        }
+    for (int k = 0; k < n; k++) {
+        struct tally *tally = list->tally[from + (size_t)k];
+        tally->others += count;
+        for (size_t c = 0; c < COUNTERS; c++)
+            tally->below = c_add(tally->below, counters->below[c][k]);
+    }
 }
 
-/* Count the keys of a vector above each of n limits, and take the least distance from one to `nearest`. */
-ALWAYS_INLINE void count_vector(I *counter, I *nearest, I value, const I *limit, int n)
+/* Count the keys of a vector below each of n limits, and take the least distance from one to `nearest`. */
+ALWAYS_INLINE void count_vector(C *below, I *nearest, I value, const I *limit, int n, bool exact)
 {
-    I distance = w_sub(value, limit[0]);
+    I least = w_set(MAGNITUDE);
     for (int k = 0; k < n; k++) {
-        counter[k] = w_count_above(counter[k], value, limit[k]);
-        distance = w_min(distance, w_sub(value, limit[k]));
+        I distance = w_sub(value, limit[k]);
+        below[k] = w_count_negative(below[k], distance);
+        least = k ? w_min(least, distance) : distance;
     }
-    *nearest = w_min(*nearest, distance);
+    if (!exact) *nearest = w_min(*nearest, least);
 }
 
 /* Count keys above each of n thresholds from `from` on. `exact`: no key but those above is the larger one of two
- * errors; magnitudes are compared. Else tell whether a key is equal to a threshold. */
+ * errors; magnitudes are compared. Else keys equal to a threshold are counted as well; tell whether there is one. */
 ALWAYS_INLINE bool count_words(const struct thresholds *list, size_t from, int n,
                                const uint32_t *keys, size_t count, bool exact)
 {
     const I bits = w_set(MAGNITUDE);
-    I limit[AT_A_TIME], nearest[MOST_COUNTERS] = { bits, bits };
+    I limit[AT_A_TIME], nearest[COUNTERS] = { bits, bits };
     struct counters counters;
     counters_clear(&counters, n);
-    for (int k = 0; k < n; k++) limit[k] = w_set(list->key[from + (size_t)k]);
-    FEW_TURNS for (size_t i = 0; i < count; i += counters_of(n) * WORDS_PER_VECTOR)
+    for (int k = 0; k < n; k++) limit[k] = w_set(list->key[from + (size_t)k] + exact);
+    FEW_TURNS for (size_t i = 0; i < count; i += COUNTERS * WORDS_PER_VECTOR)
     {
-        for (size_t c = 0; c < counters_of(n); c++) {
+        for (size_t c = 0; c < COUNTERS; c++) {
             I value = i_load(keys + i + c * WORDS_PER_VECTOR);
             if (exact) value = i_and(value, bits);
-            count_vector(counters.count[c], &nearest[c], value, limit, n);
+            count_vector(counters.below[c], &nearest[c], value, limit, n, exact);
         }
     }
-    counters_add(list, from, n, &counters);
+    counters_add(list, from, n, &counters, count);
     return !exact && w_any_zero(w_min(nearest[0], nearest[1]));
 }
 
@@ -192,30 +278,51 @@ ALWAYS_INLINE bool count_above(const struct thresholds *list, const uint32_t *ke
     return equal;
 }
 
-/* Count the errors above a threshold in ulp with their sign; has one the key of half a unit? */
-ALWAYS_INLINE bool count_positive(struct tally *above, uint32_t key, uint32_t half,
-                                  const uint32_t *keys, size_t count, bool ties)
+/* Count the errors above a threshold in ulp with their sign; `all`: the others are below minus the threshold. */
+ALWAYS_INLINE void count_positive(struct tally *above, uint32_t key, const uint32_t *keys,
+                                  size_t count, bool all)
 {
-    const I bits = w_set(MAGNITUDE), limit = w_set(key), tie = w_set(half);
-    I counter[2] = { i_set(0), i_set(0) }, nearest[2] = { bits, bits };
-    FEW_TURNS for (size_t i = 0; i < count; i += 2 * WORDS_PER_VECTOR)
+    const I limit = w_set(key);
+    C counter[COUNTERS] = { c_none(), c_none() };
+    FEW_TURNS for (size_t i = 0; i < count; i += COUNTERS * WORDS_PER_VECTOR)
     {
-        for (size_t c = 0; c < 2; c++) {
+        for (size_t c = 0; c < COUNTERS; c++) {
             I value = i_load(keys + i + c * WORDS_PER_VECTOR);
-            counter[c] = w_count_above(counter[c], value, limit);
-            if (ties) nearest[c] = w_min(nearest[c], w_sub(i_and(value, bits), tie));
+            counter[c] = all ? w_count_negative(counter[c], value)
+                             : w_count_above(counter[c], value, limit);
         }
     }
-    above->words = i_add(above->words, i_add(counter[0], counter[1]));
+    C both = c_add(counter[0], counter[1]);
+    if (all) above->others += count, above->below = c_add(above->below, both);
+    else above->above = c_add(above->above, both);
+}
+
+/* Count the errors above half a unit, and those that have its key as well; tell whether there is one. */
+static bool count_unequal(struct tally *unequal, uint32_t half, const uint32_t *keys, size_t count)
+{
+    const I bits = w_set(MAGNITUDE), limit = w_set(half);
+    I nearest[COUNTERS] = { bits, bits };
+    C below[COUNTERS] = { c_none(), c_none() };
+    FEW_TURNS for (size_t i = 0; i < count; i += COUNTERS * WORDS_PER_VECTOR)
+    {
+        for (size_t c = 0; c < COUNTERS; c++) {
+            I value = i_and(i_load(keys + i + c * WORDS_PER_VECTOR), bits);
+            count_vector(&below[c], &nearest[c], value, &limit, 1, false);
+        }
+    }
+    unequal->others += count;
+    unequal->below = c_add(unequal->below, c_add(below[0], below[1]));
     return w_any_zero(w_min(nearest[0], nearest[1]));
 }
 
-/* Ties: an odd result half a unit away is not what rounding to even gives. */
-static void count_odd_ties(struct pass *pass, size_t start, size_t count)
+/* Errors with the key of half a unit are not above it. Ties: an odd result half a unit away is not what rounding to even
+ * gives. */
+static void count_ties(struct pass *pass, struct tally *unequal, size_t start, size_t count)
 {
     uint32_t half = key_of_ulp(pass, 0.5);
     for (size_t i = 0; i < count; i++) {
         if ((pass->chunk_ulp[i] & MAGNITUDE) != half) continue;
+        unequal->others--;
         size_t place = start + place_of_key(i);
         double ulp = pass_signed_ulp(pass, place);
         if (fabs(ulp) != 0.5 || !(pass->got[place * pass->element_bytes] & 1)) continue;
@@ -249,58 +356,74 @@ static void count_over_limit(struct pass *pass, size_t start, size_t count)
                                      pass->parameters.ulp_limit;
 }
 
-/* Count the elements whose relative error has the key of a threshold. */
-static void count_close(const struct pass *pass, struct tallies *tallies, const struct constants *c,
-                        size_t start, size_t count, uint32_t (*key_of)(double))
+/* Of the elements whose relative error has the key of a threshold, take off those that are not above it. */
+static void count_close(const struct pass *pass, const struct thresholds *list,
+                        const double *threshold, size_t start, size_t count)
 {
-    for (int k = 0; k < RELATIVE_THRESHOLDS; k++) {
-        uint32_t key = key_of(c->threshold[k]);
+    for (size_t k = 0; k < list->n; k++)
         for (size_t i = 0; i < count; i++)
-            if (pass->chunk_relative[i] == key)
-                tallies->relative[k].others += pass_relative_error(pass, start + place_of_key(i)) >
-                                               c->threshold[k];
-    }
+            if (pass->chunk_relative[i] == list->key[k] &&
+                !(pass_relative_error(pass, start + place_of_key(i)) > threshold[k]))
+                list->tally[k]->others--;
 }
 
 static void count_relative(const struct pass *pass, struct tallies *tallies,
-                           const struct constants *c, const struct chunk *chunk, double largest)
+                           const struct constants *c, const struct chunk *chunk, uint32_t largest)
 {
     uint32_t (*key_of)(double) = pass->lo ? key_away_from_zero : key_to_zero;
-    struct thresholds list = { .n = 0 };
+    struct thresholds list;
+    double threshold[RELATIVE_THRESHOLDS];
 
+    list.n = 0;
     for (int k = 0; k < RELATIVE_THRESHOLDS; k++)
-        if (c->threshold[k] < 0) tally_all(&tallies->relative[k], chunk);
-        else if (largest > c->threshold[k])
+        if (c->threshold[k] < 0) {
+            tally_all(&tallies->relative[k], chunk);
+        } else if (largest >= key_of(c->threshold[k])) {
+            threshold[list.n] = c->threshold[k];
             thresholds_add(&list, key_of(c->threshold[k]), &tallies->relative[k]);
+        }
     if (count_above(&list, pass->chunk_relative, chunk->count, false))
-        count_close(pass, tallies, c, chunk->start, chunk->count, key_of);
+        count_close(pass, &list, threshold, chunk->start, chunk->count);
+}
+
+/* The errors above half a unit, and those beyond pass_unit.half by their sign. */
+static void count_roundings(struct pass *pass, struct tallies *tallies, const struct chunk *chunk,
+                            const struct survey *survey)
+{
+    const uint32_t *keys = pass->chunk_ulp;
+    uint32_t half = key_of_ulp(pass, 0.5), beyond = key_of_ulp(pass, pass->unit.half);
+    size_t count = chunk->count;
+
+    if (survey->least_ulp > half) tally_all(&tallies->level[0], chunk);
+    else if (survey->largest_ulp >= half && count_unequal(&tallies->level[0], half, keys, count))
+        count_ties(pass, &tallies->level[0], chunk->start, count);
+    if (survey->least_ulp > beyond) count_positive(&tallies->above, beyond, keys, count, true);
+    else if (survey->largest_ulp > beyond)
+        count_positive(&tallies->above, beyond, keys, count, false);
 }
 
 static void count_ulps(struct pass *pass, struct tallies *tallies, const struct chunk *chunk,
-                       double largest)
+                       const struct survey *survey)
 {
-    struct thresholds list = { .n = 0 };
-    size_t start = chunk->start, count = chunk->count;
-    double limit = pass->parameters.ulp_limit, half = pass->unit.half, level = 0.5;
-    uint32_t key_of_half = key_of_ulp(pass, half), tie = key_of_ulp(pass, 0.5);
+    struct thresholds list;
+    double limit = pass->parameters.ulp_limit, level = 1;
+    uint32_t largest = survey->largest_ulp, over = key_of_ulp(pass, limit);
+    uint32_t beyond = key_of_ulp(pass, pass->unit.half);
 
-    if (largest > 0) thresholds_add_ulp(&list, chunk, 0, &tallies->nonzero);
-    if (half != 0.5 && largest > half)
-        thresholds_add_ulp(&list, chunk, key_of_half, &tallies->beyond);
-    if (largest > limit && !key_is_exact(limit)) count_over_limit(pass, start, count);
-    else if (largest > limit)
-        thresholds_add_ulp(&list, chunk, key_of_ulp(pass, limit), &tallies->ulp_over);
-    if (largest > LARGEST_LEVEL) count_bins(pass, tallies, count);
+    if (limit < 0) tally_all(&tallies->ulp_over, chunk);
+    if (largest == 0) return;
+    list.n = 0;
+    thresholds_add_ulp(&list, chunk, survey, 0, &tallies->nonzero);
+    if (pass->unit.half != 0.5 && largest > beyond)
+        thresholds_add_ulp(&list, chunk, survey, beyond, &tallies->beyond);
+    if (largest >= over && !key_is_exact(limit)) count_over_limit(pass, chunk->start, chunk->count);
+    else if (largest > over) thresholds_add_ulp(&list, chunk, survey, over, &tallies->ulp_over);
+    if (largest > key_of_ulp(pass, LARGEST_LEVEL)) count_bins(pass, tallies, chunk->count);
     else
-        for (int k = 0; largest > level; k++, level *= 2)
-            thresholds_add_ulp(&list, chunk, key_of_ulp(pass, level), &tallies->level[k]);
-    count_above(&list, pass->chunk_ulp, count, true);
-    if (largest >= 0.5) {
-        if (count_positive(&tallies->above, key_of_half, tie, pass->chunk_ulp, count, true))
-            count_odd_ties(pass, start, count);
-    } else if (largest > half) {
-        count_positive(&tallies->above, key_of_half, tie, pass->chunk_ulp, count, false);
-    }
+        for (int k = 1; largest > key_of_ulp(pass, level); k++, level *= 2)
+            thresholds_add_ulp(&list, chunk, survey, key_of_ulp(pass, level), &tallies->level[k]);
+    count_above(&list, pass->chunk_ulp, chunk->count, true);
+    count_roundings(pass, tallies, chunk, survey);
 }
 
 static inline void raise_bound(struct pass *pass, double bound)
@@ -312,38 +435,19 @@ static inline void raise_bound(struct pass *pass, double bound)
 static void finish_chunk(struct pass *pass, struct tallies *tallies, const struct chunk *chunk,
                          const struct constants *c)
 {
-    static const enum pass_max source[MEASURES] = {
-        [MEASURE_ABS] = MAX_ABS, [MEASURE_RELATIVE] = MAX_RELATIVE, [MEASURE_ULP] = MAX_ULP
-    };
-    double max[PASS_FAST_MAXES];
-
-    for (int m = 0; m < PASS_FAST_MAXES; m++) {
-        max[m] = v_largest(chunk->max[m]);
-        if (max[m] > pass->lanes.max[m][0]) pass->lanes.max[m][0] = max[m];
-    }
-    max[MAX_ULP] *= pass->unit.ulps_folded;
-    for (int m = 0; m < MEASURES; m++)
-        peak_raise(&pass->peaks[m], max[source[m]], chunk->start / PASS_CHUNK);
-    double relative = max[MAX_RELATIVE];
-    if (chunk->small) {
-        double small = v_largest(chunk->small_relative);
-        relative = relative > small ? relative : small;
-    }
+    const struct survey survey = survey_chunk(pass, chunk->count);
+    raise_maxima(pass, chunk, c, &survey);
     tallies->compared += chunk->count - chunk->careful;
     tallies->small += chunk->small;
     tallies->small_failed += chunk->small_failed;
     tallies->small_relative_over += chunk->small_relative_over;
-    count_relative(pass, tallies, c, chunk, relative);
-    count_ulps(pass, tallies, chunk, max[MAX_ULP]);
+    count_relative(pass, tallies, c, chunk, survey.largest_relative);
+    count_ulps(pass, tallies, chunk, &survey);
 }
 
 static uint64_t counted(const struct tally *tally)
 {
-    uint32_t lanes[WORDS_PER_VECTOR];
-    uint64_t count = tally->others;
-    i_store(lanes, tally->words);
-    for (size_t k = 0; k < WORDS_PER_VECTOR; k++) count += lanes[k];
-    return count;
+    return tally->others + c_total(tally->above) - c_total(tally->below);
 }
 
 /* Hand a call's tallies to the counts of the pass. */
@@ -364,7 +468,7 @@ static void finish_tallies(struct pass *pass, const struct tallies *tallies)
     counts->normal += compared - tallies->small;
     counts->relative_failed += over[OVER_TOLERANCE] - tallies->small_relative_over;
     counts->differ += nonzero;
-    uint64_t unequal = level[0] + tallies->binned;
+    uint64_t unequal = level[0];
     uint64_t beyond = pass->unit.half == 0.5 ? unequal : counted(&tallies->beyond);
     counts->unequal += unequal;
     counts->above += above;
@@ -373,4 +477,5 @@ static void finish_tallies(struct pass *pass, const struct tallies *tallies)
     counts->ulp_histogram[0] += compared - nonzero;
     counts->ulp_histogram[1] += nonzero - unequal;
     for (int k = 0; k < LEVELS; k++) counts->ulp_histogram[k + 2] += level[k] - level[k + 1];
+    counts->ulp_histogram[2] -= tallies->binned; /* is in the bins already */
 }

@@ -1,15 +1,14 @@
 /* The vector form of the metrics pass, written once over the primitives of an instruction set.
  *
- * The including file defines LANES_PER_VECTOR, VECTOR_REGISTERS, the types V (doubles), I (64-bit integers,
- * or twice as many words of 32 bits) and M (a mask), and the primitives used below; `kernels` then names
- * its functions by dtype.
+ * The including file defines LANES_PER_VECTOR, the types V (doubles), I (64-bit integers, or twice as many words of
+ * 32 bits), M (a mask) and C (a count of words), and the primitives used below; `kernels` then names its functions by dtype.
  *
  * A chunk is up to 16 rows of 64 elements. It is folded column by column (one vector of lanes, all
- * rows), so that the accumulators of the column stay in registers. The number of instructions sets the
- * pace: on a Zen 5 core, with two pipes that multiply and two that add, a vector takes 28 of their slots (the division
- * five of them), 7 cycles, and 7.6 are measured for eight lanes. Whatever is not needed for every element
- * is therefore left to a second loop over the chunk's errors, which lie in the first-level cache by then
- * (metrics_count.h), and lanes are added up once for many chunks.
+ * rows), so that the accumulators of the column stay in registers, of which AVX2 has 16. The number of instructions sets
+ * the pace: on a Zen 5 core, with two pipes that multiply, two that add and any of the four for integers, a vector takes
+ * 23 of their slots (the division two of them), 5.8 cycles, and 6.8 are measured for four lanes. Whatever is not needed
+ * for every element, or can be had of two rows at once from the upper halves of their errors, is therefore left to loops
+ * over the keys of a chunk, which lie in the first-level cache by then (metrics_count.h).
  *
  * Whether all elements are usual is asked once for a column: the smallest magnitude of the reference tells
  * of small values and subnormals, the sums of squares of what is not finite. A column with small values is
@@ -27,14 +26,12 @@ enum {
     PAIR = 2 * PASS_LANES, /* elements of two rows, which are folded together */
     LEVELS = 8,            /* powers of two from 1/2 on, between which the histogram is counted */
     LARGEST_LEVEL = 128,
-    /* Do the registers hold all sums of a column? Else errors in ulp wait until its other sums are made. */
-    ALL_SUMS = VECTOR_REGISTERS >= 32,
     ROWS = PASS_CHUNK / PASS_LANES,
+    WIDENED = 8, /* elements that become floats together */
+    WIDENED_COLUMNS = WIDENED / LANES_PER_VECTOR,
     AT_A_TIME = 4, /* thresholds that one loop over a chunk counts */
-    /* Of each threshold: a count under a mask takes two cycles before the next may follow. Other counts take one,
-     * but loads and comparisons of few thresholds fill no cycle, so two are under way there too. */
-    COUNTERS = LANES_PER_VECTOR == 8 ? 2 : 1,
-    MOST_COUNTERS = 2,
+    COUNTERS =
+        2, /* of each threshold: a count or minimum takes two cycles before the next may follow */
 };
 
 /* Thresholds of relative errors. */
@@ -51,15 +48,15 @@ struct constants {
 
 /* Where a chunk is read. */
 struct chunk_source {
-    const unsigned char *got;
-    const double *hi, *lo, *error; /* lo and error may be NULL */
+    const unsigned char *got; /* of a column, which advances by `row_bytes` from row to row */
+    size_t row_bytes;
+    const double *hi, *lo, *error; /* of the chunk; lo and error may be NULL */
 };
 
 /* One vector of lanes while its rows are folded. */
 struct column {
-    V sum[PASS_FAST_SUMS], max[PASS_FAST_MAXES], bound, small_relative;
-    I least,
-        least_ulp; /* of the reference and of errors: words, of which only the upper ones are looked at */
+    V sum[PASS_FAST_SUMS], small_squared, max_abs, bound;
+    I least; /* magnitude of the reference: words, of which only the upper ones are looked at */
     bool unusual;
     uint64_t small, small_failed, small_relative_over;
 };
@@ -67,12 +64,11 @@ struct column {
 /* A chunk, and what its columns leave. */
 struct chunk {
     size_t start, count; /* elements: the first of them, how many; a multiple of PAIR */
-    V max[PASS_FAST_MAXES], bound;
-    V small_relative; /* relative errors of small elements */
-    I least_ulp;
+    V max_abs, bound;
     uint64_t small, small_failed, small_relative_over;
-    uint64_t careful; /* elements folded by pass_fold_element, which count themselves */
-    bool unusual;     /* the column before had elements that are not usual */
+    uint64_t careful;         /* elements folded by pass_fold_element, which count themselves */
+    uint32_t careful_columns; /* a bit for each column of them */
+    bool unusual;             /* the column before had elements that are not usual */
 };
 
 static uint64_t bits_of_double(double x)
@@ -141,59 +137,41 @@ ALWAYS_INLINE void prefetch_lines(const void *data, size_t bytes)
 
 static void chunk_begin(struct chunk *chunk, size_t start, size_t count, bool unusual)
 {
-    chunk->unusual = unusual;
-    chunk->start = start;
-    chunk->count = count;
-    for (int m = 0; m < PASS_FAST_MAXES; m++) chunk->max[m] = v_set(0);
-    chunk->bound = chunk->small_relative = v_set(0);
-    chunk->least_ulp = i_set(UINT64_MAX);
-    chunk->small = chunk->small_failed = chunk->small_relative_over = chunk->careful = 0;
+    *chunk = (struct chunk){ .start = start, .count = count, .unusual = unusual };
+    chunk->max_abs = chunk->bound = v_set(0);
 }
 
-ALWAYS_INLINE void column_begin(struct column *column)
+ALWAYS_INLINE void column_begin(struct column *column, const struct pass *pass, size_t number)
 {
-    for (int m = 0; m < PASS_FAST_MAXES; m++) column->max[m] = v_set(0);
-    column->bound = column->small_relative = v_set(0);
-    column->least = column->least_ulp = i_set(UINT64_MAX);
+    for (int s = 0; s < PASS_FAST_SUMS; s++)
+        column->sum[s] = v_load(&pass->lanes.sum[s][number * LANES_PER_VECTOR]);
+    column->small_squared =
+        v_load(&pass->lanes.sum[SUM_OTHER_ERROR_SQUARED][number * LANES_PER_VECTOR]);
+    column->max_abs = column->bound = v_set(0);
+    column->least = i_set(UINT64_MAX);
     column->unusual = false;
     column->small = column->small_failed = column->small_relative_over = 0;
 }
 
-/* Fetch the sums from `from` up to `to` of column `number`, and put them back. */
-ALWAYS_INLINE void sums_load(struct column *column, const struct pass *pass, size_t number,
-                             int from, int to)
+/* Put the sums of column `number` back, and the rest into its chunk. */
+ALWAYS_INLINE void column_end(const struct column *column, struct pass *pass, struct chunk *chunk,
+                              size_t number)
 {
-    for (int s = from; s < to; s++)
-        column->sum[s] = v_load(&pass->lanes.sum[s][number * LANES_PER_VECTOR]);
-}
-
-ALWAYS_INLINE void sums_store(struct pass *pass, const struct column *column, size_t number,
-                              int from, int to)
-{
-    for (int s = from; s < to; s++)
+    for (int s = 0; s < PASS_FAST_SUMS; s++)
         v_store(&pass->lanes.sum[s][number * LANES_PER_VECTOR], column->sum[s]);
-}
-
-ALWAYS_INLINE void chunk_add(struct chunk *chunk, const struct column *column)
-{
-    for (int m = 0; m < MAX_ULP; m++) chunk->max[m] = v_max(chunk->max[m], column->max[m]);
+    if (column->small)
+        v_store(&pass->lanes.sum[SUM_OTHER_ERROR_SQUARED][number * LANES_PER_VECTOR],
+                column->small_squared);
+    chunk->max_abs = v_max(chunk->max_abs, column->max_abs);
     chunk->bound = v_max(chunk->bound, column->bound);
-    if (column->small == 0) return;
     chunk->small += column->small;
     chunk->small_failed += column->small_failed;
     chunk->small_relative_over += column->small_relative_over;
-    chunk->small_relative = v_max(chunk->small_relative, column->small_relative);
-}
-
-ALWAYS_INLINE void chunk_add_ulps(struct chunk *chunk, const struct column *column)
-{
-    chunk->max[MAX_ULP] = v_max(chunk->max[MAX_ULP], column->max[MAX_ULP]);
-    chunk->least_ulp = w_min(chunk->least_ulp, column->least_ulp);
 }
 
 #include "standards/metrics/metrics_count.h"
 
-/* A column that pass_fold_element must fold: nothing of it is left for the second loop. */
+/* A column that pass_fold_element must fold: nothing of it is left for the loops over keys. */
 static void fold_column_carefully(struct pass *pass, struct chunk *chunk, size_t column)
 {
     size_t rows = chunk->count / PASS_LANES;
@@ -206,29 +184,28 @@ static void fold_column_carefully(struct pass *pass, struct chunk *chunk, size_t
         i_store(pass->chunk_relative + keys_at(row, column), w_set(KEY_OF_NONE));
     }
     chunk->careful += rows * LANES_PER_VECTOR;
+    chunk->careful_columns |= (uint32_t)1 << column;
 }
 
 /* ---- chunks ------------------------------------------------------------------------------- */
 
-/* Where the elements of a chunk are read: in place, or from `room` as doubles for the dtypes that
- * no instruction converts. */
-ALWAYS_INLINE const unsigned char *elements_in_place(double *room, const struct pass *pass,
-                                                     size_t first, size_t count)
-{
-    (void)room;
-    (void)count;
-    return pass->got + first * pass->element_bytes;
-}
+/* How the elements of a dtype are read: `load` reads a vector of them from where they are, `bytes` each; those
+ * that are widened are of two bytes, and it reads floats; those that no instruction converts become doubles. */
+struct reading {
+    V (*load)(const void *);
+    size_t bytes;
+    void (*widen)(float *, const void *);
+    bool convert;
+};
 
-ALWAYS_INLINE const unsigned char *elements_as_doubles(double *room, const struct pass *pass,
-                                                       size_t first, size_t count)
+/* The elements of WIDENED_COLUMNS columns as floats, eight to a row: two instructions an eight, which
+ * conversions of fewer elements to doubles take each. */
+ALWAYS_INLINE void widen_columns(float *floats, const unsigned char *got, size_t rows,
+                                 void (*widen)(float *, const void *))
 {
-    dtype_to_double(room, elements_in_place(room, pass, first, count), pass->dtype, count);
-    return (const unsigned char *)room;
+    for (size_t row = 0; row < rows; row++)
+        widen(floats + row * WIDENED, got + row * PASS_LANES * 2);
 }
-
-typedef const unsigned char *find_elements(double *room, const struct pass *pass, size_t first,
-                                           size_t count);
 
 #define KIND(NAME) NAME##_plain
 #define WIDE       0
@@ -267,27 +244,27 @@ typedef const unsigned char *find_elements(double *room, const struct pass *pass
 #include "standards/metrics/metrics_chunk.h"
 
 /* One function per way of reading the device's elements, with and without bounds to follow. */
-#define DEFINE_KERNEL(NAME, LOAD, BYTES, ELEMENTS)                                \
-    static size_t NAME(struct pass *pass, size_t start, size_t count)             \
-    {                                                                             \
-        if (pass_follows_bound(pass))                                             \
-            return fold_chunks_bounds(pass, start, count, BYTES, LOAD, ELEMENTS); \
-        return fold_chunks_plain(pass, start, count, BYTES, LOAD, ELEMENTS);      \
+#define DEFINE_KERNEL(NAME, ...)                                                              \
+    static size_t NAME(struct pass *pass, size_t start, size_t count)                         \
+    {                                                                                         \
+        const struct reading reading = { __VA_ARGS__ };                                       \
+        if (pass_follows_bound(pass)) return fold_chunks_bounds(pass, start, count, reading); \
+        return fold_chunks_plain(pass, start, count, reading);                                \
     }
 
-DEFINE_KERNEL(fold_f32, load_f32, 4, elements_in_place)
-DEFINE_KERNEL(fold_f16, load_f16, 2, elements_in_place)
-DEFINE_KERNEL(fold_bf16, load_bf16, 2, elements_in_place)
-DEFINE_KERNEL(fold_f8, load_f64, 8, elements_as_doubles)
+DEFINE_KERNEL(fold_f32, .load = load_f32, .bytes = 4)
+DEFINE_KERNEL(fold_f16, .load = load_f32, .bytes = 4, .widen = floats_from_f16)
+DEFINE_KERNEL(fold_bf16, .load = load_f32, .bytes = 4, .widen = floats_from_bf16)
+DEFINE_KERNEL(fold_f8, .load = load_f64, .bytes = 8, .convert = true)
 
 static size_t fold_f64(struct pass *pass, size_t start, size_t count)
 {
+    const struct reading reading = { .load = load_f64, .bytes = 8 };
     bool bound = pass_follows_bound(pass);
-    if (pass->lo && bound)
-        return fold_chunks_wide_lo_bounds(pass, start, count, 8, load_f64, elements_in_place);
-    if (pass->lo) return fold_chunks_wide_lo(pass, start, count, 8, load_f64, elements_in_place);
-    if (bound) return fold_chunks_wide_bounds(pass, start, count, 8, load_f64, elements_in_place);
-    return fold_chunks_wide(pass, start, count, 8, load_f64, elements_in_place);
+    if (pass->lo && bound) return fold_chunks_wide_lo_bounds(pass, start, count, reading);
+    if (pass->lo) return fold_chunks_wide_lo(pass, start, count, reading);
+    if (bound) return fold_chunks_wide_bounds(pass, start, count, reading);
+    return fold_chunks_wide(pass, start, count, reading);
 }
 
 static pass_fold_chunks *const kernels[DT_COUNT] = {

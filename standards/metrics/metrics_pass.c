@@ -80,6 +80,12 @@ static void count_ulp(struct pass *pass, size_t i, double signed_ulp)
     counts->unequal += ulp > 0.5 || (ulp == 0.5 && odd);
 }
 
+/* Add a square to a sum of a lane. */
+static void add_square(struct pass_lanes *lanes, enum pass_sum sum, size_t lane, double x)
+{
+    lanes->sum[sum][lane] = fma(x, x, lanes->sum[sum][lane]);
+}
+
 static void fold_small_or_normal(struct pass *pass, size_t i, double magnitude, double abs_error,
                                  double relative)
 {
@@ -90,6 +96,7 @@ static void fold_small_or_normal(struct pass *pass, size_t i, double magnitude, 
     if (magnitude <= parameters->small_value) {
         pass->counts.small++;
         pass->counts.small_failed += abs_error > parameters->small_value_atol;
+        add_square(lanes, SUM_OTHER_ERROR_SQUARED, lane, abs_error);
         return;
     }
     pass->counts.normal++;
@@ -97,16 +104,14 @@ static void fold_small_or_normal(struct pass *pass, size_t i, double magnitude, 
     raise_to(&lanes->max[MAX_RELATIVE][lane], relative);
     peak_raise(&pass->peaks[MEASURE_RELATIVE], relative, i / PASS_CHUNK);
     lanes->sum[SUM_RELATIVE][lane] += relative;
-    lanes->sum[SUM_ERROR_SQUARED][lane] =
-        fma(abs_error, abs_error, lanes->sum[SUM_ERROR_SQUARED][lane]);
+    add_square(lanes, SUM_ERROR_SQUARED, lane, abs_error);
 }
 
 static void fold_cosine(struct pass_lanes *lanes, size_t lane, double want, double got)
 {
     raise_to(&lanes->max[MAX_WANT][lane], fabs(want));
-    lanes->sum[SUM_WANT_SQUARED][lane] = fma(want, want, lanes->sum[SUM_WANT_SQUARED][lane]);
-    lanes->sum[SUM_GOT_SQUARED][lane] = fma(got, got, lanes->sum[SUM_GOT_SQUARED][lane]);
-    lanes->sum[SUM_PRODUCT][lane] = fma(want, got, lanes->sum[SUM_PRODUCT][lane]);
+    add_square(lanes, SUM_WANT_SQUARED, lane, want);
+    add_square(lanes, SUM_GOT_SQUARED, lane, got);
 }
 
 static double bound_of(const struct pass *pass, size_t i)
@@ -170,16 +175,16 @@ static void fold_compared(struct pass *pass, size_t i, double want, double got)
         raise_to(&lanes->max[MAX_ZERO_ULP][lane], ulp);
         lanes->sum[SUM_ZERO_ULP][lane] += ulp;
         lanes->sum[SUM_ZERO_SIGNED_ULP][lane] += signed_ulp;
-        lanes->sum[SUM_ZERO_ULP_SQUARED][lane] =
-            fma(ulp, ulp, lanes->sum[SUM_ZERO_ULP_SQUARED][lane]);
+        add_square(lanes, SUM_ZERO_ULP_SQUARED, lane, ulp);
         fold_peer_ulp(pass, lane, abs_error * pass->unit.peer_zero_scale);
         return;
     }
     counts->ulp_over += ulp > pass->parameters.ulp_limit;
     raise_to(&lanes->max[MAX_ULP][lane], fabs(folded));
-    lanes->sum[SUM_ULP][lane] += fabs(folded);
+    lanes->sum[SUM_ULP][lane] =
+        fma(abs_error, pass_scale_at(&pass->unit, magnitude), lanes->sum[SUM_ULP][lane]);
     lanes->sum[SUM_SIGNED_ULP][lane] += folded;
-    lanes->sum[SUM_ULP_SQUARED][lane] = fma(folded, folded, lanes->sum[SUM_ULP_SQUARED][lane]);
+    add_square(lanes, SUM_ULP_SQUARED, lane, folded);
 }
 
 /* x within the finite range of the dtype; NaN stays. */
@@ -219,8 +224,12 @@ static void fold_mismatched(struct pass *pass, size_t i, double want, double got
     count_within(pass, pass_relative(pass, error, magnitude));
     if (isnan(error)) counts->peer_abs_nan++;
     else raise_to(&pass->lanes.max[MAX_PEER_ABS][lane], fabs(error));
-    if (isfinite(want) && isfinite(got)) fold_cosine(&pass->lanes, lane, want, got);
-    else counts->cosine_nan++;
+    if (isfinite(want) && isfinite(got)) {
+        fold_cosine(&pass->lanes, lane, want, got);
+        add_square(&pass->lanes, SUM_OTHER_ERROR_SQUARED, lane, error);
+    } else {
+        counts->cosine_nan++;
+    }
     fold_peer_ulp(pass, lane, fabs(isfinite(want) ? pass_in_ulp(pass, error, magnitude) : error));
 }
 

@@ -26,7 +26,6 @@ enum { PASS_LANES = 64, PASS_BLOCK = 65536, PASS_CHUNK = 1024 };
 enum pass_sum {
     SUM_WANT_SQUARED,
     SUM_GOT_SQUARED,
-    SUM_PRODUCT,
     SUM_ERROR_SQUARED, /* normal elements */
     SUM_RELATIVE,      /* normal elements */
     SUM_ULP, /* compared, want != 0 or got == 0; lanes hold the three of pass_folded_ulp */
@@ -39,6 +38,7 @@ enum pass_sum {
     SUM_ZERO_SIGNED_ULP,
     SUM_ZERO_ULP_SQUARED,
     SUM_PEER_ULP,
+    SUM_OTHER_ERROR_SQUARED, /* elements of SUM_WANT_SQUARED that are not normal */
     PASS_SUMS
 };
 
@@ -106,7 +106,7 @@ struct pass {
     size_t n;
 
     /* From here on: what becomes of the elements. */
-    struct pass_lanes lanes; /* of the current block */
+    struct pass_lanes lanes; /* sums of the current block, maxima of all */
     struct pass_counts counts;
     struct peak peaks[MEASURES]; /* of compared elements; RELATIVE: of normal ones */
     double bound_ulp;

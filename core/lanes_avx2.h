@@ -48,7 +48,18 @@ ALWAYS_INLINE V v_max(V a, V b) { return _mm256_max_pd(a, b); }
 ALWAYS_INLINE V v_min(V a, V b) { return _mm256_min_pd(a, b); }
 ALWAYS_INLINE V v_from_bits(I x) { return _mm256_castsi256_pd(x); }
 ALWAYS_INLINE I i_from_bits(V x) { return _mm256_castpd_si256(x); }
-ALWAYS_INLINE V v_abs(V x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x); }
+/* Masks are read where they are used: compilers keep them in two of the 16 registers, and for that sums in memory. */
+static const uint64_t lanes_magnitude[4]
+    __attribute__((aligned(32))) = { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX };
+static const uint64_t lanes_exponent[4]
+    __attribute__((aligned(32))) = { 0x7ff0000000000000, 0x7ff0000000000000, 0x7ff0000000000000,
+                                     0x7ff0000000000000 };
+ALWAYS_INLINE V v_abs(V x)
+{
+    V magnitude;
+    __asm__("vandpd %2, %1, %0" : "=x"(magnitude) : "x"(x), "m"(lanes_magnitude));
+    return magnitude;
+}
 /* Larger of two doubles without sign as bits: NaN beats infinity beats finite. Without sign, a
  * signed comparison of the words is one of magnitudes. */
 ALWAYS_INLINE V v_max_bits(V a, V b)
@@ -59,7 +70,9 @@ ALWAYS_INLINE V v_max_bits(V a, V b)
 /* 2^(1 - e) of normal x with exponent e; infinity of smaller ones. */
 ALWAYS_INLINE V v_reciprocal_power(V x)
 {
-    return _mm256_andnot_pd(x, v_from_bits(_mm256_set1_epi64x(0x7ff0000000000000)));
+    V power;
+    __asm__("vandnpd %2, %1, %0" : "=x"(power) : "x"(x), "m"(lanes_exponent));
+    return power;
 }
 ALWAYS_INLINE V v_zero_where(M m, V x) { return _mm256_andnot_pd(m, x); }
 ALWAYS_INLINE V v_only_where(M m, V x) { return _mm256_and_pd(m, x); }

@@ -42,12 +42,13 @@ ALWAYS_INLINE bool KIND(fold_vector)(V *ulp, V *relative, struct column *column,
                                      size_t place, V x, bool looking)
 {
     V *sum = column->sum;
-    V want = v_load(from->hi + place), error = v_sub(x, want);
-    if (HAS_LO) error = v_sub(error, v_load(from->lo + place));
-    V abs_error = v_abs(error), magnitude = v_abs(want), scale = v_reciprocal_power(want);
-    column->max_abs = v_max(column->max_abs, abs_error);
+    V want = v_load(from->hi + place);
     sum[SUM_WANT_SQUARED] = v_fma(want, want, sum[SUM_WANT_SQUARED]);
     sum[SUM_GOT_SQUARED] = v_fma(x, x, sum[SUM_GOT_SQUARED]);
+    V error = v_sub(x, want), scale = v_reciprocal_power(want), magnitude = v_abs(want);
+    if (HAS_LO) error = v_sub(error, v_load(from->lo + place));
+    V abs_error = v_abs(error);
+    column->max_abs = v_max(column->max_abs, abs_error);
 
     *relative = v_div(abs_error, v_add(magnitude, c->epsilon));
     V normal_relative = *relative, normal_error = abs_error;
@@ -55,13 +56,12 @@ ALWAYS_INLINE bool KIND(fold_vector)(V *ulp, V *relative, struct column *column,
     else if (!KIND(look)(column, c, want, abs_error, *relative, &normal_error, &normal_relative,
                          &scale))
         return false;
-    sum[SUM_RELATIVE] = v_add(sum[SUM_RELATIVE], normal_relative);
     sum[SUM_ERROR_SQUARED] = v_fma(normal_error, normal_error, sum[SUM_ERROR_SQUARED]);
-
-    *ulp = v_mul(error, scale);
     sum[SUM_ULP] = v_fma(abs_error, scale, sum[SUM_ULP]);
+    *ulp = v_mul(error, scale);
     sum[SUM_SIGNED_ULP] = v_add(sum[SUM_SIGNED_ULP], *ulp);
     sum[SUM_ULP_SQUARED] = v_fma(*ulp, *ulp, sum[SUM_ULP_SQUARED]);
+    sum[SUM_RELATIVE] = v_add(sum[SUM_RELATIVE], normal_relative);
     if (BOUNDS) {
         V bound = from->error ? v_load(from->error + place)
                               : v_add(v_mul(c->relative, magnitude), c->absolute);

@@ -23,65 +23,6 @@ struct tallies {
     struct tally level[LEVELS];            /* ulp above 2^(k - 1) */
 };
 
-/* ---- keys of errors in ulp ---------------------------------------------------------------- */
-
-/* These loops read errors as words of 32 bits: the upper half of the double.
- *
- * Those of (folded) errors in ulp are rounded away from zero: a key is 0 only for 0, and it is above that of a
- * double whose lower half is 0, as in all powers of two, exactly when the error is above that double.
- *
- * Thresholds of relative errors are any doubles. What has a larger key than the threshold is above it, what has a
- * smaller one is not, and where keys are equal, one element in a million, the errors are compared. These
- * keys are rounded to zero, which is free; but where the reference has two doubles to an element, errors may be
- * so small that only keys rounded away from zero tell them from 0. */
-enum { MAGNITUDE = 0x7fffffff };
-
-/* Of elements that are not counted: as a signed word above no threshold. */
-#define KEY_OF_NONE UINT32_MAX
-
-static uint32_t key_away_from_zero(double x)
-{
-    return (uint32_t)((bits_of_double(x) + 0xffffffff) >> 32);
-}
-
-static uint32_t key_to_zero(double x) { return (uint32_t)(bits_of_double(x) >> 32); }
-
-static bool key_is_exact(double x) { return (uint32_t)bits_of_double(x) == 0; }
-
-/* The keys of two vectors of errors. */
-ALWAYS_INLINE I keys_to_zero(V first, V second)
-{
-    return i_upper_halves(i_from_bits(first), i_from_bits(second));
-}
-
-ALWAYS_INLINE I keys_away_from_zero(V first, V second)
-{
-    const I carry = i_set(0xffffffff);
-    return i_upper_halves(i_add(i_from_bits(first), carry), i_add(i_from_bits(second), carry));
-}
-
-/* The key of an error of `ulp`. */
-static uint32_t key_of_ulp(const struct pass *pass, double ulp)
-{
-    return key_away_from_zero(ulp / pass->unit.ulps_folded);
-}
-
-/* Where the keys of a column's rows `row` and `row + 1` stand, one vector of words. */
-ALWAYS_INLINE size_t keys_at(size_t row, size_t column)
-{
-    return row / 2 * PAIR + column * WORDS_PER_VECTOR;
-}
-
-/* Where the element of key i stands in the chunk: i_upper_halves takes two words of either vector
- * in turn. */
-static size_t place_of_key(size_t i)
-{
-    size_t row = i / PAIR * 2, column = i % PAIR / WORDS_PER_VECTOR;
-    size_t word = i % WORDS_PER_VECTOR;
-    row += word / 2 % 2;
-    return row * PASS_LANES + column * LANES_PER_VECTOR + word / 4 * 2 + word % 2;
-}
-
 /* Before a loop over the keys of a chunk: the fewer turns it has, the better their end is foreseen. */
 #if defined(__clang__)
 #define FEW_TURNS _Pragma("clang loop unroll_count(4)")
@@ -155,7 +96,6 @@ static void raise_maximum(struct pass *pass, enum pass_max max, enum measure mea
 static void raise_maxima(struct pass *pass, const struct chunk *chunk, const struct constants *c,
                          const struct survey *survey)
 {
-    uint32_t (*key_of)(double) = pass->lo ? key_away_from_zero : key_to_zero;
     double ulp_before = pass->lanes.max[MAX_ULP][0];
     uint32_t ulp_key = key_away_from_zero(ulp_before);
     size_t number = chunk->start / PASS_CHUNK;
@@ -164,7 +104,8 @@ static void raise_maxima(struct pass *pass, const struct chunk *chunk, const str
     raise_maximum(pass, MAX_ABS, MEASURE_ABS, v_largest(chunk->max_abs), 1, number);
     bool may_grow = survey->largest_ulp > ulp_key ||
                     (survey->largest_ulp == ulp_key && !key_is_exact(ulp_before)) ||
-                    survey->largest_relative >= key_of(pass->lanes.max[MAX_RELATIVE][0]);
+                    survey->largest_relative >=
+                        key_of_relative(pass, pass->lanes.max[MAX_RELATIVE][0]);
     if (!may_grow || survey->largest_ulp == 0) return;
     find_maxima(&relative, &ulp, pass, chunk, c);
     raise_maximum(pass, MAX_RELATIVE, MEASURE_RELATIVE, v_largest(relative), 1, number);
@@ -317,9 +258,9 @@ static bool count_unequal(struct tally *unequal, uint32_t half, const uint32_t *
 
 /* Errors with the key of half a unit are not above it. Ties: an odd result half a unit away is not what rounding to even
  * gives. */
-static void count_ties(struct pass *pass, struct tally *unequal, size_t start, size_t count)
+static void count_ties(struct pass *pass, struct tally *unequal, uint32_t half, size_t start,
+                       size_t count)
 {
-    uint32_t half = key_of_ulp(pass, 0.5);
     for (size_t i = 0; i < count; i++) {
         if ((pass->chunk_ulp[i] & MAGNITUDE) != half) continue;
         unequal->others--;
@@ -334,10 +275,9 @@ static void count_ties(struct pass *pass, struct tally *unequal, size_t start, s
 }
 
 /* The histogram above half a unit of a chunk whose errors are beyond the levels. */
-static void count_bins(struct pass *pass, struct tallies *tallies, size_t count)
+static void count_bins(struct pass *pass, struct tallies *tallies, uint32_t half, size_t count)
 {
     uint64_t *histogram = pass->counts.ulp_histogram;
-    uint32_t half = key_of_ulp(pass, 0.5);
     for (size_t i = 0; i < count; i++) {
         uint32_t key = pass->chunk_ulp[i] & MAGNITUDE;
         if (key <= half) continue;
@@ -370,7 +310,6 @@ static void count_close(const struct pass *pass, const struct thresholds *list,
 static void count_relative(const struct pass *pass, struct tallies *tallies,
                            const struct constants *c, const struct chunk *chunk, uint32_t largest)
 {
-    uint32_t (*key_of)(double) = pass->lo ? key_away_from_zero : key_to_zero;
     struct thresholds list;
     double threshold[RELATIVE_THRESHOLDS];
 
@@ -378,52 +317,54 @@ static void count_relative(const struct pass *pass, struct tallies *tallies,
     for (int k = 0; k < RELATIVE_THRESHOLDS; k++)
         if (c->threshold[k] < 0) {
             tally_all(&tallies->relative[k], chunk);
-        } else if (largest >= key_of(c->threshold[k])) {
+        } else if (largest >= c->threshold_key[k]) {
             threshold[list.n] = c->threshold[k];
-            thresholds_add(&list, key_of(c->threshold[k]), &tallies->relative[k]);
+            thresholds_add(&list, c->threshold_key[k], &tallies->relative[k]);
         }
     if (count_above(&list, pass->chunk_relative, chunk->count, false))
         count_close(pass, &list, threshold, chunk->start, chunk->count);
 }
 
 /* The errors above half a unit, and those beyond pass_unit.half by their sign. */
-static void count_roundings(struct pass *pass, struct tallies *tallies, const struct chunk *chunk,
-                            const struct survey *survey)
+static void count_roundings(struct pass *pass, struct tallies *tallies, const struct constants *c,
+                            const struct chunk *chunk, const struct survey *survey)
 {
-    const uint32_t *keys = pass->chunk_ulp;
-    uint32_t half = key_of_ulp(pass, 0.5), beyond = key_of_ulp(pass, pass->unit.half);
+    const uint32_t *keys = pass->chunk_ulp, half = c->half_key, beyond = c->beyond_key;
     size_t count = chunk->count;
 
     if (survey->least_ulp > half) tally_all(&tallies->level[0], chunk);
     else if (survey->largest_ulp >= half && count_unequal(&tallies->level[0], half, keys, count))
-        count_ties(pass, &tallies->level[0], chunk->start, count);
+        count_ties(pass, &tallies->level[0], half, chunk->start, count);
     if (survey->least_ulp > beyond) count_positive(&tallies->above, beyond, keys, count, true);
     else if (survey->largest_ulp > beyond)
         count_positive(&tallies->above, beyond, keys, count, false);
 }
 
-static void count_ulps(struct pass *pass, struct tallies *tallies, const struct chunk *chunk,
-                       const struct survey *survey)
+static void count_ulps(struct pass *pass, struct tallies *tallies, const struct constants *c,
+                       const struct chunk *chunk, const struct survey *survey)
 {
+    enum { DOUBLE = 1 << 20 }; /* what a power of two adds to a key */
     struct thresholds list;
-    double limit = pass->parameters.ulp_limit, level = 1;
-    uint32_t largest = survey->largest_ulp, over = key_of_ulp(pass, limit);
-    uint32_t beyond = key_of_ulp(pass, pass->unit.half);
+    double limit = pass->parameters.ulp_limit;
+    uint32_t largest = survey->largest_ulp, level = c->half_key + DOUBLE;
 
     if (limit < 0) tally_all(&tallies->ulp_over, chunk);
     if (largest == 0) return;
     list.n = 0;
     thresholds_add_ulp(&list, chunk, survey, 0, &tallies->nonzero);
-    if (pass->unit.half != 0.5 && largest > beyond)
-        thresholds_add_ulp(&list, chunk, survey, beyond, &tallies->beyond);
-    if (largest >= over && !key_is_exact(limit)) count_over_limit(pass, chunk->start, chunk->count);
-    else if (largest > over) thresholds_add_ulp(&list, chunk, survey, over, &tallies->ulp_over);
-    if (largest > key_of_ulp(pass, LARGEST_LEVEL)) count_bins(pass, tallies, chunk->count);
+    if (c->beyond_key != c->half_key && largest > c->beyond_key)
+        thresholds_add_ulp(&list, chunk, survey, c->beyond_key, &tallies->beyond);
+    if (largest >= c->limit_key && !key_is_exact(limit))
+        count_over_limit(pass, chunk->start, chunk->count);
+    else if (largest > c->limit_key)
+        thresholds_add_ulp(&list, chunk, survey, c->limit_key, &tallies->ulp_over);
+    if (largest > c->half_key + LEVELS * DOUBLE)
+        count_bins(pass, tallies, c->half_key, chunk->count);
     else
-        for (int k = 1; largest > key_of_ulp(pass, level); k++, level *= 2)
-            thresholds_add_ulp(&list, chunk, survey, key_of_ulp(pass, level), &tallies->level[k]);
+        for (int k = 1; largest > level; k++, level += DOUBLE)
+            thresholds_add_ulp(&list, chunk, survey, level, &tallies->level[k]);
     count_above(&list, pass->chunk_ulp, chunk->count, true);
-    count_roundings(pass, tallies, chunk, survey);
+    count_roundings(pass, tallies, c, chunk, survey);
 }
 
 static inline void raise_bound(struct pass *pass, double bound)
@@ -442,7 +383,7 @@ static void finish_chunk(struct pass *pass, struct tallies *tallies, const struc
     tallies->small_failed += chunk->small_failed;
     tallies->small_relative_over += chunk->small_relative_over;
     count_relative(pass, tallies, c, chunk, survey.largest_relative);
-    count_ulps(pass, tallies, chunk, &survey);
+    count_ulps(pass, tallies, c, chunk, &survey);
 }
 
 static uint64_t counted(const struct tally *tally)

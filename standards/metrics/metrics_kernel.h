@@ -25,13 +25,11 @@ enum {
     WORDS_PER_VECTOR = 2 * LANES_PER_VECTOR,
     PAIR = 2 * PASS_LANES, /* elements of two rows, which are folded together */
     LEVELS = 8,            /* powers of two from 1/2 on, between which the histogram is counted */
-    LARGEST_LEVEL = 128,
     ROWS = PASS_CHUNK / PASS_LANES,
     WIDENED = 8, /* elements that become floats together */
     WIDENED_COLUMNS = WIDENED / LANES_PER_VECTOR,
     AT_A_TIME = 4, /* thresholds that one loop over a chunk counts */
-    COUNTERS =
-        2, /* of each threshold: a count or minimum takes two cycles before the next may follow */
+    COUNTERS = 2,  /* of each: a count or minimum takes two cycles before the next may follow */
 };
 
 /* Thresholds of relative errors. */
@@ -44,6 +42,9 @@ struct constants {
     V relative, absolute;                  /* of the uniform bound */
     I usual_above;                         /* see `usual` */
     double threshold[RELATIVE_THRESHOLDS]; /* what is above is not below `within` */
+    uint32_t threshold_key[RELATIVE_THRESHOLDS];
+    uint32_t half_key, beyond_key,
+        limit_key; /* of errors of 1/2, pass_unit.half and the limit in ulp */
 };
 
 /* Where a chunk is read. */
@@ -71,12 +72,7 @@ struct chunk {
     bool unusual;             /* the column before had elements that are not usual */
 };
 
-static uint64_t bits_of_double(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
+#include "standards/metrics/metrics_keys.h"
 
 /* The magnitudes that need no look at small values and subnormals, by the upper half of their bits: the
  * smallest of a column is then found without the 64-bit minimum that few instruction sets have. */
@@ -90,6 +86,12 @@ static I usual_above(const struct pass *pass)
 ALWAYS_INLINE bool usual(const struct constants *c, I magnitude)
 {
     return m_all(m_above(magnitude, c->usual_above));
+}
+
+/* The key of an error of `ulp`. */
+static uint32_t key_of_ulp(const struct pass *pass, double ulp)
+{
+    return key_away_from_zero(ulp / pass->unit.ulps_folded);
 }
 
 static struct constants make_constants(const struct pass *pass)
@@ -109,9 +111,14 @@ static struct constants make_constants(const struct pass *pass)
         .absolute = v_set(pass->absolute),
         .usual_above = usual_above(pass),
         .threshold[OVER_TOLERANCE] = parameters->relative_tolerance,
+        .half_key = key_of_ulp(pass, 0.5),
+        .beyond_key = key_of_ulp(pass, pass->unit.half),
+        .limit_key = key_of_ulp(pass, parameters->ulp_limit),
     };
     for (int k = 0; k < 3; k++)
         c.threshold[NOT_WITHIN + k] = nextafter(parameters->within[k], -INFINITY);
+    for (int k = 0; k < RELATIVE_THRESHOLDS; k++)
+        c.threshold_key[k] = key_of_relative(pass, c.threshold[k]);
     return c;
 }
 
@@ -137,8 +144,12 @@ ALWAYS_INLINE void prefetch_lines(const void *data, size_t bytes)
 
 static void chunk_begin(struct chunk *chunk, size_t start, size_t count, bool unusual)
 {
-    *chunk = (struct chunk){ .start = start, .count = count, .unusual = unusual };
+    chunk->start = start;
+    chunk->count = count;
     chunk->max_abs = chunk->bound = v_set(0);
+    chunk->small = chunk->small_failed = chunk->small_relative_over = chunk->careful = 0;
+    chunk->careful_columns = 0;
+    chunk->unusual = unusual;
 }
 
 ALWAYS_INLINE void column_begin(struct column *column, const struct pass *pass, size_t number)

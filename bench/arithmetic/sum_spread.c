@@ -346,10 +346,27 @@ static size_t values_of_few(double *value, const double *term, size_t n, size_t 
     return values;
 }
 
-bool sum_spread_repeats(const double *term, size_t n, size_t line)
+/* Lines of which two of the first terms are equal, or one is 0: others have more different terms than a few. */
+VECTORIZED static void lines_that_may_repeat(unsigned char *restrict may,
+                                             const double *restrict term)
 {
+    double equal[WIDTH] = { 0 };
+    for (size_t k = 0; k <= MOST_VALUES; k++)
+        for (size_t j = 0; j < k; j++) LANES_LOOP for (size_t w = 0; w < WIDTH; w++)
+            {
+                double x = term[k * WIDTH + w];
+                equal[w] = x == term[j * WIDTH + w] || x == 0 ? 1 : equal[w];
+            }
+    for (size_t w = 0; w < WIDTH; w++) may[w] = equal[w] > 0;
+}
+
+void sum_spread_repeats(bool repeats[SUM_SPREAD_LINES], const double *term, size_t n)
+{
+    unsigned char may[WIDTH] = { 0 };
     double value[MOST_VALUES];
-    return n > MOST_VALUES && values_of_few(value, term + line, n, SUM_SPREAD_LINES);
+    if (n > MOST_VALUES) lines_that_may_repeat(may, term);
+    for (size_t w = 0; w < WIDTH; w++)
+        repeats[w] = may[w] && values_of_few(value, term + w, n, WIDTH);
 }
 
 /* Terms that have errors of their own and repeat: while a sum stays between two powers of 2, a term that comes N times is

@@ -30,15 +30,14 @@ struct looks {
 static void spread_lines(double *spread, const struct looks *looks, size_t k, bool single)
 {
     struct sum_spread parts[WIDTH];
-    bool counts[WIDTH], any = looks->imitates;
-    for (size_t w = 0; w < looks->count; w++) {
-        counts[w] = looks->imitates || sum_spread_repeats(looks->term, k, w);
-        any |= counts[w];
-    }
+    bool repeats[WIDTH], any = looks->imitates;
+    sum_spread_repeats(repeats, looks->term, k);
+    for (size_t w = 0; w < looks->count; w++) any |= repeats[w];
     sum_spread_parts_of_lines(parts, looks->term, k, true,
                               any ? sum_imitation(single) : SUM_NOT_IMITATED);
     for (size_t w = 0; w < looks->count; w++)
-        spread[w] = counts[w] ? fmax(parts[w].formula, parts[w].imitated) : parts[w].formula;
+        spread[w] = looks->imitates || repeats[w] ? fmax(parts[w].formula, parts[w].imitated)
+                                                  : parts[w].formula;
 }
 
 static void look(double *worst, struct looks *looks, const struct sampled_products *products)

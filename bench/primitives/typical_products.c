@@ -155,9 +155,9 @@ static void look_at_terms(struct typical_products *typical, struct look *look,
     struct sum_spread parts[SUM_SPREAD_LINES];
     struct looked_at found;
     double value[SUM_SPREAD_LINES] = { 0 };
-    bool imitates = is_imitated(look->lots++);
-    for (size_t w = 0; w < look->count && !imitates; w++)
-        imitates = sum_spread_repeats(look->term, k, w);
+    bool imitates = is_imitated(look->lots++), repeats[SUM_SPREAD_LINES];
+    sum_spread_repeats(repeats, look->term, k);
+    for (size_t w = 0; w < look->count; w++) imitates |= repeats[w];
     sum_spread_parts_of_lines(parts, look->term, k, true,
                               imitates ? sum_imitation(single) : SUM_NOT_IMITATED);
     for (size_t w = 0; w < look->count; w++) value[w] = node->value[look->at[w]];

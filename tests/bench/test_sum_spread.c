@@ -136,10 +136,16 @@ START_TEST(repeated_products_are_rounded_alike)
     sum_spread_parts_of_lines(terms, x, N, false, SUM_IN_FLOAT);
     ck_assert_double_ge(products[3].imitated, 0.49 * error * error * (1 - 1e-12));
     ck_assert_double_le(terms[3].imitated, 0.1 * 0.49 * error * error);
-    ck_assert(sum_spread_repeats(x, N, 0));
-    for (size_t k = 0; k < N; k++) x[k * SUM_SPREAD_LINES] = (double)k + 1;
-    ck_assert(!sum_spread_repeats(x, N, 0));
-    ck_assert(sum_spread_repeats(x, N, 1));
+    for (size_t k = 0; k < N; k++) {
+        x[k * SUM_SPREAD_LINES] = (double)k + 1;
+        x[k * SUM_SPREAD_LINES + 1] = k % 3 ? 0 : (double)k; /* different ones, far apart */
+        x[k * SUM_SPREAD_LINES + 2] = (double)(k % 8);        /* and 0 */
+    }
+    bool repeats[SUM_SPREAD_LINES];
+    sum_spread_repeats(repeats, x, N);
+    ck_assert(!repeats[0] && !repeats[1] && repeats[2] && repeats[3]);
+    sum_spread_repeats(repeats, x, 8);
+    ck_assert(!repeats[2] && !repeats[3]);
 }
 END_TEST
 

@@ -40,6 +40,7 @@ static const struct cost_class classes[] = {
     { "random",       NULL,                                                                      80,    80,      0,  WORK_NONE,              0 },
     { "fake_quantize", NULL,                                                                     15,    40,      0,  WORK_NONE,              0 },
     { "npu_quantization", NULL,                                                                  15,    40,      0,  WORK_NONE,              0 },
+    { "npu_fused_quantization", NULL,                                                            15,    40,      0,  WORK_NONE,              0 },
     { "npu_quant_products", NULL,                                                                40,    40,      0,  WORK_NONE,              0 },
     { "npu_microscaling",   NULL,                                                                45,   125,      0,  WORK_NONE,              0 },
     { "npu_microscaled",    NULL,                                                                45,   125,      0,  WORK_NONE,              0 },

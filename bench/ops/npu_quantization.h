@@ -1,4 +1,4 @@
-/* Quantization with scales that the numbers themselves give. */
+/* Quantization with scales that are given, and with those that the numbers themselves give. */
 #ifndef PROBE_BENCH_OPS_NPU_QUANTIZATION_H
 #define PROBE_BENCH_OPS_NPU_QUANTIZATION_H
 
@@ -6,6 +6,12 @@
 
 /* The largest magnitude of x, 0 without (NULL): the `shift` of call_return_quantized. */
 double largest_of(struct tape *tape, struct node *x);
+
+/* A vector along `axis` of x, a single element, or what broadcasts to it. */
+struct node *scales_along(struct call *call, struct node *v, const struct node *x, int axis);
+
+/* x times its smoothing: a vector, or one for each group of rows. */
+struct node *smoothed_by(struct call *call, struct node *x, const char *name);
 
 /* What numbers with a scale of their own become. */
 struct dynamic {

@@ -44,6 +44,9 @@ static void own_some(void *context, size_t start, size_t count)
     if (own->hi) memcpy(own->hi + start, r->hi + start, count * sizeof *own->hi);
 }
 
+/* Are results recomputed as hi + lo? */
+static bool takes_low_part(enum dtype dtype) { return dtype_info(dtype)->significand_bits == 53; }
+
 /* Give the reference arrays of its own, which refinement writes to. The node's stay as they are: split
  * into hi + lo its value alone would no longer meet its bound. An array `lo` that the caller has given
  * it is used. */
@@ -56,7 +59,7 @@ static struct status own_arrays(struct reference *r)
                                : arena_allocate_array(context->arena, r->n, sizeof *error);
     double *hi = context->fresh ? r->hi : arena_allocate_array(context->arena, r->n, sizeof *hi);
     if (!error || !hi) return status_no_memory(r->n * 2 * sizeof *error);
-    if (dtype_info(r->dtype)->significand_bits == 53) {
+    if (takes_low_part(r->dtype)) {
         r->lo = arena_allocate_zeroed(context->arena, r->n, sizeof *r->lo);
         if (!r->lo) return status_no_memory(r->n * sizeof *r->lo);
     }
@@ -386,16 +389,22 @@ static bool take_stored(struct reference *r, struct tape *tape, const struct nod
     return true;
 }
 
-/* Has anything been computed of the node, or has another node its arrays? Or is it the gradient of two arguments? */
+static bool has_arrays_of(const struct node *a, const struct node *b)
+{
+    return a->value == b->value || a->error == b->error;
+}
+
+/* Has anything been computed of the arrays of the node, or are they the gradient of two arguments? */
 static bool is_read(const struct tape *tape, const struct node *node)
 {
     int leaves = 0;
     for (const struct node *other = tape->newest; other; other = other->older) {
-        leaves += !other->primitive && other->cotangent == node;
+        leaves += !other->primitive && other->cotangent && has_arrays_of(other->cotangent, node);
+        bool all = other->value == node->value && other->error == node->error;
+        if (all && other->n == node->n) continue; /* the same in another shape */
+        if (has_arrays_of(other, node)) return true;
         for (int k = 0; k < other->input_count; k++)
-            if (other->inputs[k] == node) return true;
-        if (other != node && (other->value == node->value || other->error == node->error))
-            return true;
+            if (has_arrays_of(other->inputs[k], node)) return true;
     }
     return leaves > 1;
 }
@@ -415,7 +424,7 @@ struct status reference_over(struct reference *out, struct tape *tape, struct no
         else if (fresh) TRY(take_deferred(&r, tape, node, arena));
         else if (!take_stored(&r, tape, node)) {
             TRY(take_real(&r, tape, node));
-            fresh = is_last && node->error && !is_read(tape, node);
+            fresh = is_last && !takes_low_part(dtype) && node->error && !is_read(tape, node);
         }
         struct refine_context *context = arena_allocate_zeroed(arena, 1, sizeof *context);
         if (!context) return status_no_memory(0);

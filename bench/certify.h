@@ -9,7 +9,8 @@
  * are interleaved. What the bounds do not certify is recomputed right away within a budget; the
  * state says what is left, and `refine` of the reference recomputes more of it.
  *
- *   is_last  nothing will be computed of the node: where nothing was, its elements are recomputed in place
+ *   is_last  nothing will be computed of the node: where nothing was, elements of less than double precision are
+ *            recomputed in place
  */
 struct status reference_over(struct reference *out, struct tape *tape, struct node *node,
                              enum dtype dtype, struct arena *arena, bool is_last);

@@ -281,18 +281,27 @@ END_TEST
 START_TEST(last_steps_are_recomputed_in_place)
 {
     enum { ELEMENT = 10 * COLUMNS + 100 }; /* of numbers alone */
+    static const int64_t flat[1] = { N };
     static const struct {
         bool newest, is_last, in_place;
-    } cases[] = { { true, true, true }, { true, false, false }, { false, true, false } };
+        int others; /* nodes with the arrays of the newest one */
+        enum dtype dtype;
+    } cases[] = { { true, true, true, 0, DT_F32 },
+                  { true, true, true, 1, DT_F32 },
+                  { true, true, false, 0, DT_F64 }, /* as hi + lo */
+                  { true, false, false, 0, DT_F32 },
+                  { false, true, false, 0, DT_F32 } };
     struct composition c;
     compose(&c, BENCH_REFERENCE, false);
     struct node *newest = node_apply(&c.tape, "exp", c.steps[1]);
+    if (cases[_i].others) newest = node_reshape(&c.tape, newest, 1, flat);
     struct node *node = cases[_i].newest ? newest : c.steps[1];
     const double *values = node_values(&c.tape, node);
     double value = values[ELEMENT], bound = node_error(node, ELEMENT);
     struct reference r;
     ck_assert_ptr_nonnull(node->error);
-    ck_assert(!reference_over(&r, &c.tape, node, DT_F32, &c.arena, cases[_i].is_last).code);
+    ck_assert(
+        !reference_over(&r, &c.tape, node, cases[_i].dtype, &c.arena, cases[_i].is_last).code);
     ck_assert(!r.refine(&r, 1, &(size_t){ ELEMENT }, 0x1p-60).code);
     ck_assert_int_eq(r.hi == values, cases[_i].in_place);
     ck_assert_int_eq(r.error == node->error, cases[_i].in_place);
@@ -366,7 +375,7 @@ int main(void)
     tcase_add_loop_test(tests, gradients_in_another_order_are_the_same, 0, kinds);
     tcase_add_test(tests, short_runs_are_copied);
     tcase_add_test(tests, balls_are_the_same);
-    tcase_add_loop_test(tests, last_steps_are_recomputed_in_place, 0, 3);
+    tcase_add_loop_test(tests, last_steps_are_recomputed_in_place, 0, 5);
     tcase_add_test(tests, results_alone_are_kept);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

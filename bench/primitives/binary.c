@@ -62,6 +62,11 @@ struct node *node_multiply_slope(struct tape *tape, struct node *c, struct node 
 {
     if (tape->deviation && tape->deviation->other_formulas) return factor_by_factor(tape, c, slope);
     struct node *flow = node_multiply(tape, c, slope);
+    char operation = node_operation(slope);
+    bool of_two = operation == '*' || operation == '/';
+    if (of_two && tape_is_model(tape) &&
+        tape->stage > 0) /* the product of c and one may overflow */
+        flow = node_as_steps(tape, flow, factor_by_factor(tape, c, slope), "multiply");
     return flow->n == slope->n && tape_is_model(tape)
                ? node_model_own_error(tape, flow, slope, 2 * tape->tiny / tape->unit)
                : flow;

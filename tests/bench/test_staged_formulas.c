@@ -261,6 +261,30 @@ START_TEST(faults_are_none_of_them)
 }
 END_TEST
 
+/* 300 (2^7.9 ln 2) is a number of float16, and 300 2^7.9 is not: what is made of it is open. */
+START_TEST(factors_may_overflow_on_the_way)
+{
+    struct bench *bench;
+    struct bench_output *gradients;
+    struct value cotangents;
+    struct numbers numbers = { 11 };
+    size_t count;
+    arena_reset(&arena);
+    ck_assert_ptr_null(sample_parse(
+        &sample, arena_copy_string(&arena, "Torch.exp2(f16(3)[7.9 7.9 7.9])"), &arena));
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    ck_assert_int_eq(bench_model(bench).code, 0);
+    sample_cotangents(&cotangents, bench, &arena, &numbers);
+    dtype_from_double(cotangents.list.items[0].tensor.tensor->data, DT_F16,
+                      (const double[]){ 100, 300, 1000 }, 3);
+    ck_assert_int_eq(bench_backward(&gradients, &count, bench, &cotangents).code, 0);
+    struct reference *r = &gradients[0].reference;
+    ck_assert_int_eq(r->stage(r).code, 0);
+    ck_assert_double_lt(r->hi[1], 65504);
+    ck_assert(isfinite(r->staged_bound[0]) && isinf(r->staged_bound[1]));
+}
+END_TEST
+
 static void teardown(void) { arena_release(&arena); }
 
 int main(void)
@@ -271,6 +295,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, NULL, teardown);
     tcase_add_loop_test(tcase, formulas_are_found, 0, count);
     tcase_add_loop_test(tcase, faults_are_none_of_them, 0, count);
+    tcase_add_test(tcase, factors_may_overflow_on_the_way);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

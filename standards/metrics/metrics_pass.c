@@ -42,6 +42,13 @@ static bool agrees(const struct pass_unit *unit, double want, double got,
     return got_class == CLASS_NAN || got == copysign(unit->largest, want);
 }
 
+bool pass_agrees(const struct pass *pass, size_t i, double got)
+{
+    double want = pass->hi[i];
+    return agrees(&pass->unit, want, got, class_of(want, pass->unit.overflow_at),
+                  class_of(got, INFINITY));
+}
+
 static int histogram_bin(double ulp)
 {
     if (ulp == 0) return 0;

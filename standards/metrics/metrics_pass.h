@@ -144,6 +144,9 @@ static inline double pass_relative(const struct pass *pass, double error, double
 double pass_signed_ulp(const struct pass *pass, size_t i);
 double pass_relative_error(const struct pass *pass, size_t i);
 
+/* Does element i, whose device value is `got`, agree without comparison? */
+bool pass_agrees(const struct pass *pass, size_t i, double got);
+
 /* Fold element i, of lane i mod 64, into lanes and counts. Complete: nothing is left for the
  * counting after a chunk. */
 void pass_fold_element(struct pass *pass, size_t i);

@@ -392,6 +392,52 @@ START_TEST(cosine_kinds)
 END_TEST
 
 /* Squares that overflow a double. */
+/* The cosine has no sum of products of its own while the sides are of similar size: at every ratio of their sizes, and of
+ * every direction, it is that of the elements one by one. */
+START_TEST(cosine_of_sides_of_any_size)
+{
+    enum { N = 3000 };
+    static const double sizes[] = { 1e-12, 1e-3, 0.12, 0.13, 0.9, 1, 1.1, 7.9, 8.1, 1e3, 1e12 };
+    double *want = malloc(N * sizeof *want), *got = malloc(N * sizeof *got);
+
+    state = 4321;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int direction = -2; direction <= 2; direction++) {
+            mpfr_t square[2], product;
+            start(square[0]), start(square[1]), start(product);
+            for (size_t i = 0; i < N; i++) {
+                want[i] = (uniform() - 0.5) *
+                          (next_random() % 4 ? 1 : 1e-3); /* small ones as well */
+                got[i] = sizes[s] *
+                         (want[i] * direction + (uniform() - 0.5) * (2 - abs(direction)));
+                add_product(square[0], want[i], want[i]);
+                add_product(square[1], got[i], got[i]);
+                add_product(product, want[i], got[i]);
+            }
+            mpfr_mul(square[0], square[0], square[1], MPFR_RNDN);
+            mpfr_sqrt(square[0], square[0], MPFR_RNDN);
+            mpfr_div(product, product, square[0], MPFR_RNDN);
+            const struct metrics m = measure(DT_F64, N, want, got);
+            ck_assert_int_eq(m.peer.cosine_kind, COSINE_VALUE);
+            ck_assert_double_eq_tol(m.peer.cosine, mpfr_get_d(product, MPFR_RNDN), 0x1p-40);
+            mpfr_clears(square[0], square[1], product, (mpfr_ptr)0);
+        }
+    free(want);
+    free(got);
+}
+END_TEST
+
+/* Elements that agree without comparison have no part in the cosine, whatever the sizes of the sides. */
+START_TEST(saturated_elements_are_not_in_the_cosine)
+{
+    const double want[] = { 1, 2, 1e6, 1e6 };
+    const double near[] = { 1, 2, 448, NAN }, far[] = { 100, 208, 448, NAN };
+    ck_assert_double_eq_tol(measure(DT_F8E4M3, 4, want, near).peer.cosine, 1, 1e-15);
+    double cosine = measure(DT_F8E4M3, 4, want, far).peer.cosine;
+    ck_assert_double_eq_tol(cosine, (96 + 2 * 208) / sqrt(5.0 * (96 * 96 + 208 * 208)), 1e-12);
+}
+END_TEST
+
 START_TEST(huge_float64_values)
 {
     double want[4] = { 1e300, -2e300, 3e-300, NAN }, got[4] = { 1e300, -2e300, 3e-300, NAN };
@@ -680,6 +726,8 @@ int main(void)
     tcase_add_test(tcase, edges_of_the_range);
     tcase_add_test(tcase, units_in_the_last_place);
     tcase_add_test(tcase, cosine_kinds);
+    tcase_add_test(tcase, cosine_of_sides_of_any_size);
+    tcase_add_test(tcase, saturated_elements_are_not_in_the_cosine);
     tcase_add_test(tcase, huge_float64_values);
     tcase_add_test(tcase, thresholds_exactly_met);
     tcase_add_test(tcase, sums_over_blocks_are_compensated);

@@ -59,12 +59,13 @@ static void compare(const struct sample *s, enum dtype dtype, enum metrics_varia
 {
     /* Limits that 32 bits hold and one that they do not; small values below, within and above the
      * range of the dtypes. */
-    const double limits[] = { 1, 0.5, 32, 0.7 }, small[] = { 1e-3, 1e-6, 0, 1e300 };
+    const double limits[] = { 1, 0.5, 32, 0.7, 0, -1, INFINITY },
+                 small[] = { 1e-3, 1e-6, 0, 1e300 };
     const struct metrics_parameters parameters = { .bench_epsilon = 0x1p-23,
                                                    .small_value = small[next_random() % 4],
                                                    .small_value_atol = 1e-5,
                                                    .relative_tolerance = 1e-3,
-                                                   .ulp_limit = limits[next_random() % 4],
+                                                   .ulp_limit = limits[next_random() % 7],
                                                    .within = { 0.01, 0.001,
                                                                next_random() & 1 ? 0.0001 : 0 } };
     int64_t shape[1] = { (int64_t)s->n };
@@ -139,6 +140,90 @@ START_TEST(errors_next_to_a_threshold_are_told_apart)
 }
 END_TEST
 
+/* A reference for the value x of a pattern: near it or not, on either side, halfway to its neighbour, or any double. */
+static double near_pattern(enum dtype dtype, double x)
+{
+    double unit = dtype_ulp(dtype, x), any;
+    uint64_t bits = next_random();
+    memcpy(&any, &bits, sizeof any);
+    switch (next_random() % 8) {
+    case 0: return x;
+    case 1: return x + unit / 2;
+    case 2: return x - unit / 2;
+    case 3: return x + unit * (double)(next_random() % 9) - 4 * unit;
+    case 4: return x * (1 + 0x1p-30 * uniform());
+    case 5: return x + unit * (uniform() - 0.5) * 0x1p-16;
+    case 6: return any;
+    default: return x + unit * (uniform() - 0.5);
+    }
+}
+
+/* All patterns of 16 bits against many references: in order, so that the rows of most columns are finite, and shuffled,
+ * and from addresses that are aligned to elements only. `tame`: without unrelated references and what is not finite. */
+START_TEST(all_patterns_of_16_bits)
+{
+    enum { N = 65536, SPARE = 8 };
+    static const enum dtype narrow[] = { DT_F16, DT_BF16 };
+    enum metrics_variant variant = (enum metrics_variant)_i;
+    double *hi = malloc((N + SPARE) * sizeof *hi), *error = malloc((N + SPARE) * sizeof *error);
+    uint16_t *got = malloc((N + SPARE) * sizeof *got);
+
+    state = 0xd1342543de82ef95u + (uint64_t)_i;
+    for (size_t round = 0; metrics_variant_available(variant) && round < 32; round++) {
+        enum dtype dtype = narrow[round % 2];
+        bool shuffled = round / 2 % 2, tame = round / 4 % 2;
+        size_t off = round % SPARE;
+        struct sample s = { N - round % 3 * 63, hi + off, NULL, error + off, got + off };
+        for (size_t i = 0; i < s.n; i++) {
+            uint16_t pattern = (uint16_t)(shuffled ? next_random() : i);
+            double x;
+            dtype_to_double(&x, &pattern, dtype, 1);
+            if (tame && !isfinite(x)) pattern = 0x3c00, dtype_to_double(&x, &pattern, dtype, 1);
+            got[off + i] = pattern;
+            s.hi[i] = near_pattern(dtype, x);
+            if (tame && !(fabs(s.hi[i]) < dtype_info(dtype)->largest)) s.hi[i] = x;
+            if (tame && s.hi[i] == 0) s.hi[i] = x;
+            s.error[i] = dtype_ulp(dtype, x) * uniform();
+        }
+        compare(&s, dtype, variant, false, (int)(next_random() % 4));
+    }
+    free(hi);
+    free(error);
+    free(got);
+}
+END_TEST
+
+/* The largest errors of many chunks have the same upper half and differ in the lower one: growing, shrinking or equal, so that
+ * the first of the largest is another chunk's each time. */
+START_TEST(maxima_that_share_their_upper_half)
+{
+    enum { CHUNK = 1024, CHUNKS = 70, N = CHUNK * CHUNKS };
+    enum metrics_variant variant = (enum metrics_variant)_i;
+    double *hi = malloc(N * sizeof *hi), *error = calloc(N, sizeof *error),
+           *got = malloc(N * sizeof *got);
+
+    state = 99 + (uint64_t)_i;
+    for (size_t round = 0; metrics_variant_available(variant) && round < 24; round++) {
+        enum dtype dtype = dtypes[round % 4];
+        int direction = (int)(round / 4 % 3) - 1;
+        double unit = dtype_ulp(dtype, 1), largest = round % 8 < 4 ? unit / 4 : unit * 1.25;
+        struct sample s = { N, hi, NULL, error, got };
+        for (size_t i = 0; i < N; i++) {
+            const double one = 1;
+            dtype_from_double((char *)got + i * dtype_info(dtype)->bytes, dtype, &one, 1);
+            hi[i] = 1 + unit * 0.1 * uniform();
+        }
+        for (int c = 0; c < CHUNKS; c++)
+            hi[c * CHUNK + (int)(next_random() % CHUNK)] = 1 +
+                                                           largest * (1 + direction * c * 0x1p-34);
+        compare(&s, dtype, variant, false, 0);
+    }
+    free(hi);
+    free(error);
+    free(got);
+}
+END_TEST
+
 /* Whoever passes over the parts of a large tensor changes no bit, and all of its elements are in one. */
 START_TEST(threads_change_no_bit)
 {
@@ -209,6 +294,8 @@ int main(void)
     tcase_add_loop_test(tcase, variants_give_the_same_bits, METRICS_BEST, METRICS_VARIANTS);
     tcase_add_loop_test(tcase, errors_next_to_a_threshold_are_told_apart, METRICS_BEST,
                         METRICS_VARIANTS);
+    tcase_add_loop_test(tcase, all_patterns_of_16_bits, METRICS_BEST, METRICS_VARIANTS);
+    tcase_add_loop_test(tcase, maxima_that_share_their_upper_half, METRICS_BEST, METRICS_VARIANTS);
     tcase_add_loop_test(tcase, threads_change_no_bit, 0, 5);
     tcase_add_test(tcase, variants_have_names);
     suite_add_tcase(suite, tcase);

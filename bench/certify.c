@@ -280,7 +280,7 @@ static struct status take_real(struct reference *r, struct tape *tape, struct no
 }
 
 /* The elements of a deferred node, which stays as it is: in arrays that only the reference has. */
-static struct status take_deferred(struct reference *r, struct tape *tape, const struct node *node,
+static struct status take_deferred(struct reference *r, struct tape *tape, struct node *node,
                                    struct arena *arena)
 {
     bool bounded = node->deferral->bounded;
@@ -288,6 +288,7 @@ static struct status take_deferred(struct reference *r, struct tape *tape, const
     r->error = bounded ? arena_allocate_array(arena, r->n, sizeof *r->error) : NULL;
     if (!r->hi || (bounded && !r->error)) return status_no_memory(r->n * 2 * sizeof *r->hi);
     node_make_elements(tape, node, r->hi, r->error);
+    node->kept = r->hi;
     if (bounded) return status_ok();
     r->relative = node->relative;
     r->absolute = node->absolute;

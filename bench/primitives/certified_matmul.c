@@ -166,7 +166,7 @@ static bool take_known(struct tape *tape, struct node *node, struct matmul *p)
 {
     const struct node *known = known_values_find(tape, node, is_alike);
     if (!known) return false;
-    node->value = known->value ? known->value : node_stored_values(known);
+    node->value = known_values_of(known);
     p->norms = ((const struct matmul *)known->parameters)->norms;
     return true;
 }

@@ -361,7 +361,7 @@ bool convolution_take_known(struct tape *tape, struct node *node, struct convolu
     const struct node *other = known_values_find(tape, node, is_alike);
     const struct convolution *known = other ? other->parameters : NULL;
     if (!known || !known->first_norms) return false;
-    node->value = other->value;
+    node->value = known_values_of(other);
     if (c->role == CONVOLVE_INPUT_ADJOINT && !known->magnitudes) return false;
     c->first_norms = known->first_norms;
     c->second_norms = known->second_norms;

@@ -336,7 +336,7 @@ static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
     const struct node *known =
         several && tape_is_model(tape) ? known_values_find(tape, node, is_alike) : NULL;
     if (known) {
-        node->value = known->value;
+        node->value = known_values_of(known);
         model_scatter(tape, node, x, scatter);
         model_stages(tape, node);
         known_values_enter(tape, node);

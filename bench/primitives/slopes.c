@@ -269,8 +269,8 @@ struct node *node_activation_slope(struct tape *tape, enum activation_slope whic
     struct slope_context *c = tape_allocate(tape, 1, sizeof *c);
     if (!c) return tape_failure(tape);
     *c = (struct slope_context){ .tape = tape,
-                                .slope = slope,
-                                .unit = tape->unit * kernel_factor(tape) * (1 + 0x1p-30) };
+                                 .slope = slope,
+                                 .unit = tape->unit * kernel_factor(tape) * (1 + 0x1p-30) };
     bool defers = tape_may_defer(tape, x->n, COST, 1, &x);
     if (!defers && !node_is_deferred(x)) (void)node_values(tape, x);
     struct node *node =

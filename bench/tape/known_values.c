@@ -18,15 +18,16 @@ void known_values_enter(struct tape *tape, struct node *node)
     tape->last_known = entry;
 }
 
-static const double *values_of(const struct node *node)
+double *known_values_of(const struct node *node)
 {
-    return node->value ? node->value : node_stored_values(node);
+    double *values = node->value ? node->value : node->kept;
+    return values ? values : node_stored_values(node);
 }
 
 /* Elements as they are stored: of a tensor, or as doubles. */
 static const void *elements_of(size_t *bytes, const struct node *node)
 {
-    const double *values = values_of(node);
+    const double *values = known_values_of(node);
     enum dtype dtype = values ? DT_F64 : node->source ? node->source->dtype : DT_NONE;
     const void *elements = values ? values : node->source ? node->source->data : NULL;
     *bytes = elements ? node->n * dtype_info(dtype)->bytes : 0;
@@ -47,7 +48,8 @@ static bool is_same(const struct node *a, const struct node *b)
 
 static bool is_step(const struct node *known, const struct node *node, steps_alike *alike)
 {
-    if (known->primitive != node->primitive || known->n != node->n || known->input_count != node->input_count || !alike(known, node))
+    if (known->primitive != node->primitive || known->n != node->n ||
+        known->input_count != node->input_count || !alike(known, node))
         return false;
     for (int i = 0; i < node->input_count; i++)
         if (!is_same(known->inputs[i], node->inputs[i])) return false;
@@ -60,7 +62,7 @@ const struct node *known_values_find(struct tape *tape, const struct node *node,
     if (!tape->twin) return NULL;
     struct known_values *from = tape->found ? tape->found->next : tape->twin->first_known;
     for (int tried = 0; from && tried < MOST_TRIED; from = from->next) {
-        if (!values_of(from->node)) continue; /* made in blocks that nobody has kept */
+        if (!known_values_of(from->node)) continue; /* made in blocks that nobody has kept */
         tried++;
         if (!is_step(from->node, node, alike)) continue;
         tape->found = from;
@@ -74,5 +76,5 @@ double *known_values_share(struct tape *tape, struct node *node, steps_alike *al
     if (!tape_is_reference(tape)) return NULL;
     const struct node *known = tape_is_model(tape) ? known_values_find(tape, node, alike) : NULL;
     known_values_enter(tape, node);
-    return known ? known->value : NULL;
+    return known ? known_values_of(known) : NULL;
 }

@@ -20,6 +20,9 @@ void known_values_enter(struct tape *tape, struct node *node);
 const struct node *known_values_find(struct tape *tape, const struct node *node,
                                      steps_alike *alike);
 
+/* The elements of such a step. */
+double *known_values_of(const struct node *node);
+
 /* The values of a step of which models change the bounds alone, where the twin has made them: they are shared. Else
  * NULL. The step is entered. */
 double *known_values_share(struct tape *tape, struct node *node, steps_alike *alike);

@@ -117,6 +117,7 @@ struct node {
     /* Where value is NULL: how elements are made. Until they are, a node that is `bounded` says that its bounds are
      * infinite. */
     const struct deferral *deferral;
+    double *kept; /* all elements where a reference has them made and keeps them, or NULL */
 
     bool staged;    /* the bounds have a rounding to the dtype between steps in them, */
     bool is_step;   /* with a deviation: a step that rounds, which has ended */

@@ -655,6 +655,40 @@ START_TEST(sums_of_folded_gradients)
 }
 END_TEST
 
+/* The typical model is evaluated where a kernel may err, forward or backward, and the values of a function are the reference's, though
+ * these were made in blocks. */
+START_TEST(models_that_are_evaluated)
+{
+    static const struct {
+        const char *call;
+        bool forward, backward;
+    } calls[] = { { "Functional.relu(f32(300,200))", false, false },
+                  { "Torch.add(f32(300,200)[0.5..2], f32(300,200)[0.5..2])", false, false },
+                  { "Functional.embedding(i64(3)[0 1 1], f32(2,4))", false, true },
+                  { "Functional.gelu(f32(300,200))", true, true } };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct arena arena = { 0 };
+        struct numbers numbers = { 1 };
+        struct sample sample = { 0 };
+        struct bench *bench;
+        struct bench_output *gradients;
+        size_t count;
+        ck_assert_ptr_null(sample_parse(&sample, calls[i].call, &arena));
+        ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+        ck_assert_int_eq(bench_model(bench).code, 0);
+        ck_assert_msg(!bench->models[1] == !calls[i].forward, "%s", calls[i].call);
+        const struct reference *r = &bench_output(bench, 0)->reference;
+        const struct node *result = bench->models[0]->call.results.items[0].node;
+        if (calls[i].forward) ck_assert_ptr_eq(result->value, r->hi);
+        sample_cotangents(&sample.c.cotangents, bench, &arena, &numbers);
+        sample.c.has_backward = true;
+        ck_assert_int_eq(bench_backward(&gradients, &count, bench, &sample.c.cotangents).code, 0);
+        ck_assert_msg(!bench->models[1] == !calls[i].backward, "%s", calls[i].call);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
 int main(int count, char **arguments)
 {
     filter = count > 1 ? arguments[1] : NULL;
@@ -666,6 +700,7 @@ int main(int count, char **arguments)
                         sizeof unknowns / sizeof *unknowns);
     tcase_add_test(tests, overflows_are_expected);
     tcase_add_test(tests, sums_of_folded_gradients);
+    tcase_add_test(tests, models_that_are_evaluated);
     tcase_add_loop_test(tests, how_far_a_kernel_may_be_off, 0, sizeof reaches / sizeof *reaches);
     tcase_add_loop_test(tests, choices_that_a_result_does_not_show, 0,
                         sizeof hidden / sizeof *hidden);

@@ -110,7 +110,8 @@ const char *metrics_variant_name(enum metrics_variant variant);
  *   parameters  the constants of the peer's formulas
  *   variant     one that this machine has
  *   accuracy    counts are exact; sums are of doubles in a fixed order, relative error below
- *               2^-42 for sums of positive terms; maxima are those of the rounded differences
+ *               2^-42 for sums of positive terms, absolute error below 2^-38 for the cosine; maxima are
+ *               those of the rounded differences
  *   help        threads that take parts of large tensors (core/parallel.h), or NULL; the bits are the same
  *   threads     none shared but by way of `help`
  */

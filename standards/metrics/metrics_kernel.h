@@ -6,9 +6,10 @@
  * A chunk is up to 16 rows of 64 elements. It is folded column by column (one vector of lanes, all
  * rows), so that the accumulators of the column stay in registers, of which AVX2 has 16. The number of instructions sets
  * the pace: on a Zen 5 core, with two pipes that multiply, two that add and any of the four for integers, a vector takes
- * 23 of their slots (the division two of them), 5.8 cycles, and 6.8 are measured for four lanes. Whatever is not needed
+ * 23 of their slots (the division two of them), 5.8 cycles, and 6.3 are measured for four lanes. Whatever is not needed
  * for every element, or can be had of two rows at once from the upper halves of their errors, is therefore left to loops
- * over the keys of a chunk, which lie in the first-level cache by then (metrics_count.h).
+ * over the keys of a chunk, which lie in the first-level cache by then (metrics_count.h): half a slot for the largest
+ * and the least of each, one and a half for each threshold that the errors of the chunk lie on both sides of.
  *
  * Whether all elements are usual is asked once for a column: the smallest magnitude of the reference tells
  * of small values and subnormals, the sums of squares of what is not finite. A column with small values is

@@ -91,25 +91,62 @@ static void raise_maximum(struct pass *pass, enum pass_max max, enum measure mea
     peak_raise(&pass->peaks[measure], value * unit, chunk);
 }
 
+static double folded_ulp(const struct pass *pass, size_t i)
+{
+    return fabs(pass_signed_ulp(pass, i)) / pass->unit.ulps_folded;
+}
+
+/* The largest of the chunk's errors that have the largest key, of magnitudes or whole words by `bits`. False when there
+ * are so many of them that find_maxima is faster. */
+static bool largest_of_key(double *largest, const struct pass *pass, const struct chunk *chunk,
+                           const uint32_t *keys, uint32_t bits, uint32_t key,
+                           double (*error)(const struct pass *, size_t))
+{
+    int left = 16;
+    *largest = 0;
+    for (size_t i = 0; i < chunk->count; i += WORDS_PER_VECTOR) {
+        if (!w_any_zero(w_sub(i_and(i_load(keys + i), w_set(bits)), w_set(key)))) continue;
+        for (size_t k = i; k < i + WORDS_PER_VECTOR; k++) {
+            if ((keys[k] & bits) != key) continue;
+            if (left-- == 0) return false;
+            *largest = fmax(*largest, error(pass, chunk->start + place_of_key(k)));
+        }
+    }
+    return true;
+}
+
 /* Few chunks have an error above all before them, and keys tell most that have not: a key that is smaller than that of
- * the maximum, or equal to it when all that has this key is at most the maximum. */
+ * the maximum, or equal to it when all that has this key is at most the maximum. Relative errors of small elements have
+ * keys and no part in the maximum. */
 static void raise_maxima(struct pass *pass, const struct chunk *chunk, const struct constants *c,
                          const struct survey *survey)
 {
-    double ulp_before = pass->lanes.max[MAX_ULP][0];
-    uint32_t ulp_key = key_away_from_zero(ulp_before);
+    double *max_ulp = &pass->lanes.max[MAX_ULP][0],
+           *max_relative = &pass->lanes.max[MAX_RELATIVE][0];
+    uint32_t ulp_key = key_away_from_zero(*max_ulp);
+    bool ulp_grows = survey->largest_ulp > ulp_key ||
+                     (survey->largest_ulp == ulp_key && !key_is_exact(*max_ulp));
+    bool relative_grows = survey->largest_relative >= key_of_relative(pass, *max_relative);
     size_t number = chunk->start / PASS_CHUNK;
-    V relative, ulp;
+    double ulp = 0, relative = 0;
 
     raise_maximum(pass, MAX_ABS, MEASURE_ABS, v_largest(chunk->max_abs), 1, number);
-    bool may_grow = survey->largest_ulp > ulp_key ||
-                    (survey->largest_ulp == ulp_key && !key_is_exact(ulp_before)) ||
-                    survey->largest_relative >=
-                        key_of_relative(pass, pass->lanes.max[MAX_RELATIVE][0]);
-    if (!may_grow || survey->largest_ulp == 0) return;
-    find_maxima(&relative, &ulp, pass, chunk, c);
-    raise_maximum(pass, MAX_RELATIVE, MEASURE_RELATIVE, v_largest(relative), 1, number);
-    raise_maximum(pass, MAX_ULP, MEASURE_ULP, v_largest(ulp), pass->unit.ulps_folded, number);
+    if (!(ulp_grows || relative_grows) || survey->largest_ulp == 0) return;
+    bool found = !chunk->small;
+    if (found && ulp_grows)
+        found = largest_of_key(&ulp, pass, chunk, pass->chunk_ulp, MAGNITUDE, survey->largest_ulp,
+                               folded_ulp);
+    if (found && relative_grows)
+        found = largest_of_key(&relative, pass, chunk, pass->chunk_relative, UINT32_MAX,
+                               survey->largest_relative, pass_relative_error);
+    if (!found) {
+        V all_relative, all_ulp;
+        find_maxima(&all_relative, &all_ulp, pass, chunk, c);
+        relative = v_largest(all_relative);
+        ulp = v_largest(all_ulp);
+    }
+    raise_maximum(pass, MAX_RELATIVE, MEASURE_RELATIVE, relative, 1, number);
+    raise_maximum(pass, MAX_ULP, MEASURE_ULP, ulp, pass->unit.ulps_folded, number);
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */

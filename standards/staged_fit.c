@@ -25,13 +25,20 @@ struct search {
     void *store;    /* room for n elements of the dtype, */
     double *kernel; /* and as doubles */
     double enough;
-    size_t first, end; /* the elements that are looked at */
+    /* The elements that are looked at: all (`left` 0), or of each `run` of them those before the last `left`, or these. */
+    size_t run, left;
+    bool rest;
     struct staged_fit best;
     struct trial nearest; /* of the best, */
     size_t elsewhere;     /* and its elements that are not the rounded reference */
     size_t tried, most;
     bool can;
 };
+
+static bool is_looked_at(const struct search *s, size_t i)
+{
+    return !s->left || (i % s->run >= s->run - s->left) == s->rest;
+}
 
 static bool is_same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
@@ -67,7 +74,8 @@ static void count_reproduced(void *context, const double *values)
     struct look *look = context;
     const struct search *s = look->search;
     round_all(s->kernel, s->store, s->want->dtype, values, s->want->n);
-    for (size_t i = s->first; i < s->end; i++) {
+    for (size_t i = 0; i < s->want->n; i++) {
+        if (!is_looked_at(s, i)) continue;
         bool differs = !agrees(s, i, s->got[i], s->rounded[i]);
         look->rounded_elsewhere += !agrees(s, i, s->kernel[i], s->rounded[i]);
         if (agrees(s, i, s->got[i], s->kernel[i])) {
@@ -188,15 +196,16 @@ static struct status descend(struct search *s, struct staged_choice from)
 }
 
 /* Start anew with these elements. */
-static void look_at(struct search *s, size_t first, size_t end)
+static void look_at(struct search *s, size_t run, size_t left, bool rest)
 {
-    s->first = first;
-    s->end = end;
+    s->run = run;
+    s->left = left;
+    s->rest = rest;
     s->best = (struct staged_fit){ .differing = 0 };
     s->tried = s->elsewhere = 0;
     s->can = false;
-    for (size_t i = first; i < end; i++)
-        s->best.differing += !agrees(s, i, s->got[i], s->rounded[i]);
+    for (size_t i = 0; i < s->want->n; i++)
+        s->best.differing += is_looked_at(s, i) && !agrees(s, i, s->got[i], s->rounded[i]);
 }
 
 static struct status search_open(struct search *s, struct arena *arena, const struct tensor *got)
@@ -212,7 +221,7 @@ static struct status search_open(struct search *s, struct arena *arena, const st
     s->got = values;
     s->rounded = rounded;
     s->wide = s->want->kernel_bound && s->want->stage_dtype != s->want->dtype;
-    look_at(s, 0, n);
+    look_at(s, n, 0, false);
     return status_ok();
 }
 
@@ -259,46 +268,59 @@ static struct status search_kernels(struct search *s)
     return status_ok();
 }
 
-/* The kernel of the elements before the last ones: it rounds nowhere, or it is the best for all. */
+/* The kernel of the elements that fill vectors: it rounds nowhere, or it is the best for all. */
 static struct status fit_vectors(struct search *s, const struct staged_choice *best)
 {
     struct trial trial;
-    look_at(s, 0, s->end);
     if (s->best.differing) return try_kernel(s, best, &trial);
     s->tried = 1;
     s->best.share = 1;
     return status_ok();
 }
 
+/* Let the last `left` elements of each `run` have a kernel of their own, if the others are those of one. */
+static struct status try_end(struct search *all, const struct staged_choice *best, size_t run,
+                             size_t left, double ways)
+{
+    struct search vectors = *all, rest = *all;
+    look_at(&vectors, run, left, false);
+    look_at(&rest, run, left, true);
+    if (!rest.best.differing) return status_ok();
+    TRY(fit_vectors(&vectors, best));
+    if (!(vectors.best.share >= all->enough)) return status_ok();
+    TRY(search_kernels(&rest));
+    struct staged_fit joined = rest.best;
+    joined.differing += vectors.best.differing;
+    joined.reproduced += vectors.best.reproduced;
+    joined.contradicted += vectors.best.contradicted;
+    joined.share = (double)joined.reproduced / (double)(joined.differing + joined.contradicted);
+    joined.whole = false;
+    if (!rest.can || joined.share <= all->best.share) return status_ok();
+    joined.chance = chance_of(&joined, all->want->n, rest.elsewhere + vectors.elsewhere,
+                              (double)rest.tried * (double)all->tried * ways);
+    all->best = joined;
+    return status_ok();
+}
+
 /* Elements that vectors leave over at the end go through a function of their own, which may round where that for vectors does not
- * (PyTorch's rsqrt in bfloat16: 1 / sqrt(x) in float, and the root rounded first). Threads divide large tensors elsewhere. */
+ * (PyTorch's rsqrt in bfloat16: 1 / sqrt(x) in float, and the root rounded first); at the end of the whole or, of operands that are repeated,
+ * of each row. Threads divide large tensors elsewhere. */
 static struct status try_vector_ends(struct search *all)
 {
     enum { WIDTHS = 4, NOT_DIVIDED = 32768 };
     static const size_t widths[WIDTHS] = { 64, 32, 16, 8 };
-    const size_t n = all->want->n;
+    const struct reference *want = all->want;
     const struct staged_choice best = all->best.choice;
-    size_t before = 0;
-    for (int k = 0; k < WIDTHS && n <= NOT_DIVIDED && all->best.share < all->enough; k++) {
-        size_t left = n % widths[k];
-        struct search vectors = *all, rest = *all;
-        if (!left || left == n || left == before) continue;
-        before = left;
-        vectors.end = n - left;
-        TRY(fit_vectors(&vectors, &best));
-        look_at(&rest, n - left, n);
-        if (!(vectors.best.share >= all->enough) || !rest.best.differing) continue;
-        TRY(search_kernels(&rest));
-        struct staged_fit joined = rest.best;
-        joined.differing += vectors.best.differing;
-        joined.reproduced += vectors.best.reproduced;
-        joined.contradicted += vectors.best.contradicted;
-        joined.share = (double)joined.reproduced / (double)(joined.differing + joined.contradicted);
-        joined.whole = false;
-        if (!rest.can || joined.share <= all->best.share) continue;
-        joined.chance = chance_of(&joined, n, rest.elsewhere + vectors.elsewhere,
-                                  (double)rest.tried * (double)all->tried * WIDTHS);
-        all->best = joined;
+    const size_t runs[2] = { want->n, want->rank ? (size_t)want->shape[want->rank - 1] : want->n };
+    for (int r = 0; r < 2 && want->n <= NOT_DIVIDED && runs[r]; r++) {
+        size_t before = 0;
+        if (r && runs[1] == runs[0]) break;
+        for (int k = 0; k < WIDTHS && all->best.share < all->enough; k++) {
+            size_t left = runs[r] % widths[k];
+            if (!left || left == runs[r] || left == before) continue;
+            before = left;
+            TRY(try_end(all, &best, runs[r], left, 2 * WIDTHS));
+        }
     }
     return status_ok();
 }

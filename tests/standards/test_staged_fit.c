@@ -53,13 +53,18 @@ static struct status compute(struct reference *reference, bool *can,
     return status_ok();
 }
 
+static int64_t columns = N;
+
 static struct staged_fit find(double enough)
 {
-    static const int64_t shape[] = { N };
-    struct value value = tensor_value(&arena, DT_BF16, false, 1, shape, got, N);
-    struct reference reference = {
-        .dtype = DT_BF16, .rank = 1, .shape = { N }, .n = N, .hi = want, .compute_staged = compute
-    };
+    const int64_t shape[] = { N / columns, columns };
+    struct value value = tensor_value(&arena, DT_BF16, false, 2, shape, got, N);
+    struct reference reference = { .dtype = DT_BF16,
+                                   .rank = 2,
+                                   .shape = { N / columns, columns },
+                                   .n = N,
+                                   .hi = want,
+                                   .compute_staged = compute };
     struct staged_fit fit;
     bool can;
     computed = 0;
@@ -158,6 +163,14 @@ START_TEST(the_end_of_vectors_may_round_elsewhere)
         ck_assert_double_lt(fit.chance, 1e-3);
         ck_assert(!fit.whole);
     }
+    columns = 75; /* 64 and 11 of each row */
+    draw(3);
+    for (size_t i = 0; i < N; i++)
+        if (i % 75 >= 64) got[i] = to_bfloat16(kernel(i, &all));
+    struct staged_fit fit = find(1);
+    columns = N;
+    ck_assert_double_eq(fit.share, 1);
+    ck_assert_double_lt(fit.chance, 1e-3);
     draw(3);
     for (size_t i = N - 80; i < N; i++) got[i] = to_bfloat16(kernel(i, &all));
     ck_assert_double_lt(find(1).share, 0.9);

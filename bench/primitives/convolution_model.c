@@ -15,8 +15,14 @@
 
 /* ---- growth -------------------------------------------------------------------------------------- */
 
-/* Of one of so many lines the sums are imitated, and of those whose terms repeat. */
-enum { TERMS_LOOKED_AT = 1 << 14, LEAST_LOOKED_AT = 16, IMITATED = 4, WIDTH = SUM_SPREAD_LINES };
+/* Of one of so many lines the sums are imitated. Where terms repeat, all lines are, and more are looked at, as each errs its own way. */
+enum {
+    TERMS_LOOKED_AT = 1 << 14,
+    REPEATED_LOOKED_AT = 1 << 18,
+    LEAST_LOOKED_AT = 16,
+    IMITATED = 4,
+    WIDTH = SUM_SPREAD_LINES
+};
 
 /* Products that are looked at together, and the matrices that they are of. */
 struct looks {
@@ -26,11 +32,12 @@ struct looks {
     double *term, *room;
 };
 
-/* The spread of each line, whatever it is looked at with. */
-static void spread_lines(double *spread, const struct looks *looks, size_t k, bool single)
+/* The spread of each line, whatever it is looked at with, and whether its terms repeat. */
+static void spread_lines(double *spread, bool *repeats, const struct looks *looks, size_t k,
+                         bool single)
 {
     struct sum_spread parts[WIDTH];
-    bool repeats[WIDTH], any = looks->imitates;
+    bool any = looks->imitates;
     sum_spread_repeats(repeats, looks->term, k);
     for (size_t w = 0; w < looks->count; w++) any |= repeats[w];
     sum_spread_parts_of_lines(parts, looks->term, k, true,
@@ -40,9 +47,17 @@ static void spread_lines(double *spread, const struct looks *looks, size_t k, bo
                                                   : parts[w].formula;
 }
 
-static void look(double *worst, struct looks *looks, const struct sampled_products *products)
+/* What is found of a matrix. */
+struct looked_at {
+    double worst; /* of its lines */
+    bool repeats; /* some of them */
+};
+
+static void look(struct looked_at *found, struct looks *looks,
+                 const struct sampled_products *products)
 {
     double x[WIDTH], y[WIDTH], spread[WIDTH];
+    bool repeats[WIDTH];
     struct sum_spread_factors *f = &looks->factors;
     if (!looks->count) return;
     for (size_t w = looks->count; w < WIDTH; w++) { /* lines that are not there */
@@ -50,10 +65,13 @@ static void look(double *worst, struct looks *looks, const struct sampled_produc
         f->y[w] = f->y[0];
     }
     sum_spread_multiply(looks->term, x, y, f);
-    spread_lines(spread, looks, products->k, products->single);
+    spread_lines(spread, repeats, looks, products->k, products->single);
     for (size_t w = 0; w < looks->count; w++) {
-        double norms = x[w] * y[w], *most = worst + looks->matrix[w];
-        if (norms > 0 && isfinite(spread[w])) *most = fmax(*most, spread[w] / norms);
+        struct looked_at *matrix = &found[looks->matrix[w]];
+        double norms = x[w] * y[w];
+        if (norms > 0 && isfinite(spread[w]))
+            matrix->worst = fmax(matrix->worst, spread[w] / norms);
+        matrix->repeats |= repeats[w];
     }
     looks->count = 0;
 }
@@ -73,26 +91,35 @@ static struct looks looks_open(const struct sampled_products *products, bool imi
     };
 }
 
-void convolution_growths(double *growth, const struct sampled_products *products, size_t first,
-                         size_t count, double *room)
+/* Lines of the matrices from `first` on, evenly spread; `again`: of those whose terms repeat. */
+static void look_at_matrices(struct looked_at *found, struct looks looks[2],
+                             const struct sampled_products *products, size_t first, size_t count,
+                             bool again)
 {
-    const size_t k = products->k, all = products->m * products->n;
-    struct looks looks[2] = { looks_open(products, false, room), looks_open(products, true, room) };
-    memset(growth, 0, count * sizeof *growth);
-    if (!k) return;
-    size_t most = TERMS_LOOKED_AT / k / products->matrices + LEAST_LOOKED_AT,
-           stride = all / most + 1;
+    const size_t terms = again ? REPEATED_LOOKED_AT : TERMS_LOOKED_AT,
+                 all = products->m * products->n,
+                 stride = all / (terms / products->k / products->matrices + LEAST_LOOKED_AT) + 1;
     for (size_t i = 0; i < count; i++)
-        for (size_t at = 0, line = 0; at < all; at += stride, line++) {
-            struct looks *of = &looks[line % IMITATED == 0];
+        for (size_t at = 0, line = 0; at < all && (!again || found[i].repeats);
+             at += stride, line++) {
+            struct looks *of = &looks[again || line % IMITATED == 0];
             size_t w = of->count++;
             of->matrix[w] = i;
             products->lines(&of->factors.x[w], &of->factors.y[w], products->context, first + i,
                             at / products->n, at % products->n, of->room + w);
-            if (of->count == WIDTH) look(growth, of, products);
+            if (of->count == WIDTH) look(found, of, products);
         }
-    for (int i = 0; i < 2; i++) look(growth, &looks[i], products);
-    for (size_t i = 0; i < count; i++) growth[i] = sqrt(growth[i]);
+    for (int i = 0; i < 2; i++) look(found, &looks[i], products);
+}
+
+void convolution_growths(double *growth, const struct sampled_products *products, size_t first,
+                         size_t count, double *room)
+{
+    struct looked_at found[MATRICES_AT_ONCE] = { { 0 } };
+    struct looks looks[2] = { looks_open(products, false, room), looks_open(products, true, room) };
+    for (int again = 0; products->k && again < 2; again++)
+        look_at_matrices(found, looks, products, first, count, again);
+    for (size_t i = 0; i < count; i++) growth[i] = sqrt(found[i].worst);
 }
 
 /* ---- what is known ------------------------------------------------------------------------------- */
@@ -207,7 +234,6 @@ static struct status growths_part(void *context, size_t number, void *scratch)
 
 static void find_growths(struct known *k)
 {
-    enum { TOGETHER = 8 };
     const struct sampled_products products = products_of(k);
     k->growth = tape_allocate(k->tape, products.matrices, sizeof *k->growth);
     if (!k->growth) return;
@@ -216,8 +242,8 @@ static void find_growths(struct known *k)
             k->growth[i] = dot_growth(k->tape, products.k);
         return;
     }
-    k->together = TOGETHER;
-    tape_parallel(k->tape, &(struct parallel){ (products.matrices - 1) / TOGETHER + 1,
+    k->together = MATRICES_AT_ONCE;
+    tape_parallel(k->tape, &(struct parallel){ (products.matrices - 1) / MATRICES_AT_ONCE + 1,
                                                convolution_growth_room(products.k) * sizeof(double),
                                                growths_part, k });
 }

@@ -41,7 +41,8 @@ struct sampled_products {
 };
 
 /* In the mean: how much of unit |a_i| |b_j| the roundings of the products make, the worst of those that are looked at, for
- * `count` matrices from `first` on. `room` has convolution_growth_room(k) elements. */
+ * `count` matrices from `first` on, at most MATRICES_AT_ONCE. `room` has convolution_growth_room(k) elements. */
+enum { MATRICES_AT_ONCE = 8 };
 void convolution_growths(double *growth, const struct sampled_products *products, size_t first,
                          size_t count, double *room);
 size_t convolution_growth_room(size_t k);

@@ -8,17 +8,18 @@
 #include "bench/arithmetic/sum_spread.h"
 #include "core/vectorize.h"
 
-/* As many elements are all looked at, a millisecond's worth of terms; of more a quarter of that many, evenly spread. */
+/* As many elements are all looked at, a millisecond's worth of terms; of more a quarter of that many, evenly spread, or as many where terms
+ * repeat, as each element errs its own way. */
 enum { ALL_LOOKED_AT = 4096, LEAST_LOOKED_AT = 64, TERMS_LOOKED_AT = 1 << 18, SAMPLED = 4 };
 
 static size_t at_least(size_t count, size_t least) { return count > least ? count : least; }
 
 /* From one element that is looked at to the next. */
-static size_t stride_of_looks(size_t n, size_t k)
+static size_t stride_of_looks(size_t n, size_t k, size_t sampled)
 {
     size_t most = TERMS_LOOKED_AT / k < ALL_LOOKED_AT ? TERMS_LOOKED_AT / k : ALL_LOOKED_AT;
     if (n <= at_least(most, LEAST_LOOKED_AT)) return 1;
-    return (n - 1) / at_least(most / SAMPLED, LEAST_LOOKED_AT) + 1;
+    return (n - 1) / at_least(most / sampled, LEAST_LOOKED_AT) + 1;
 }
 
 /* Of a quarter of the lots of lines the sums are imitated, at places that no period of rows or columns meets alone: by
@@ -43,7 +44,8 @@ struct look_lines {
 /* Products that are looked at together: where they are, and their lines. */
 struct look {
     size_t at[SUM_SPREAD_LINES], count;
-    size_t lots; /* that have been looked at */
+    size_t lots;  /* that have been looked at */
+    bool repeats; /* the terms of one of them */
     struct look_lines a, b;
     struct sum_spread_factors factors;
     double squares_x[SUM_SPREAD_LINES], squares_y[SUM_SPREAD_LINES]; /* of the norms */
@@ -157,7 +159,8 @@ static void look_at_terms(struct typical_products *typical, struct look *look,
     double value[SUM_SPREAD_LINES] = { 0 };
     bool imitates = is_imitated(look->lots++), repeats[SUM_SPREAD_LINES];
     sum_spread_repeats(repeats, look->term, k);
-    for (size_t w = 0; w < look->count; w++) imitates |= repeats[w];
+    for (size_t w = 0; w < look->count; w++) look->repeats |= repeats[w];
+    imitates |= look->repeats;
     sum_spread_parts_of_lines(parts, look->term, k, true,
                               imitates ? sum_imitation(single) : SUM_NOT_IMITATED);
     for (size_t w = 0; w < look->count; w++) value[w] = node->value[look->at[w]];
@@ -172,11 +175,23 @@ static void look_at_terms(struct typical_products *typical, struct look *look,
     look->count = 0;
 }
 
+static void look_at_elements(struct typical_products *typical, struct look *look, struct tape *tape,
+                             const struct node *node, const struct matmul *p, size_t stride)
+{
+    for (struct place at = { 0 }; at.at < node->n && !tape_failed(tape); move_on(&at, stride, p)) {
+        add_look(look, &at, p);
+        if (look->count < SUM_SPREAD_LINES && at.at + stride < node->n) continue;
+        take_terms(look);
+        look_at_terms(typical, look, node, p->k, !tape->wide);
+    }
+}
+
 void typical_products_look(struct typical_products *typical, struct tape *tape,
                            const struct node *node, struct node *a, struct node *b,
                            const struct matmul *p)
 {
-    size_t stride = stride_of_looks(node->n, p->k);
+    size_t stride = stride_of_looks(node->n, p->k, SAMPLED),
+           all = stride_of_looks(node->n, p->k, 1);
     bool few = stride > 1;
     typical->own = few ? NULL : tape_allocate(tape, node->n, sizeof *typical->own);
     if (!few || !is_read_by_lines(a)) (void)node_values(tape, a);
@@ -192,12 +207,8 @@ void typical_products_look(struct typical_products *typical, struct tape *tape,
                                                 .step_y = look.b.room ? 1 : look.b.step };
     typical->quotient = 0;
     typical->terms = (double)p->k;
-    for (struct place at = { 0 }; at.at < node->n && !tape_failed(tape); move_on(&at, stride, p)) {
-        add_look(&look, &at, p);
-        if (look.count < SUM_SPREAD_LINES && at.at + stride < node->n) continue;
-        take_terms(&look);
-        look_at_terms(typical, &look, node, p->k, !tape->wide);
-    }
+    look_at_elements(typical, &look, tape, node, p, stride);
+    if (look.repeats && all < stride) look_at_elements(typical, &look, tape, node, p, all);
     arena_rewind(tape->arena, before);
     typical->repeated = look.with_formula > 0 ? larger(look.repeated / look.with_formula, 1) : 1;
 }

@@ -122,17 +122,6 @@ ALWAYS_INLINE V load_bf16(const void *p)
     return _mm512_cvtps_pd(_mm256_castsi256_ps(wide));
 }
 
-/* Eight elements as floats. */
-ALWAYS_INLINE void floats_from_f16(float *to, const void *p)
-{
-    _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(p)));
-}
-ALWAYS_INLINE void floats_from_bf16(float *to, const void *p)
-{
-    __m256i wide = _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(p)), 16);
-    _mm256_storeu_ps(to, _mm256_castsi256_ps(wide));
-}
-
 #endif
 
 #endif

@@ -160,7 +160,7 @@ ALWAYS_INLINE size_t KIND(fold_chunks)(struct pass *pass, size_t start, size_t c
     struct tallies tallies;
     alignas(64) double converted[PASS_CHUNK];
     alignas(64) float floats[ROWS * WIDENED];
-    size_t done = 0, loaded = WIDENED_COLUMNS * LANES_PER_VECTOR;
+    size_t done = 0;
     bool unusual = false;
 
     tallies_clear(&tallies);
@@ -168,7 +168,7 @@ ALWAYS_INLINE size_t KIND(fold_chunks)(struct pass *pass, size_t start, size_t c
         size_t first = start + done;
         const unsigned char *got = pass->got + first * pass->element_bytes;
         struct chunk chunk;
-        struct chunk_source from = { .row_bytes = (reading.widen ? loaded : PASS_LANES) *
+        struct chunk_source from = { .row_bytes = (reading.widen ? WIDENED : PASS_LANES) *
                                                   reading.bytes,
                                      .hi = pass->hi + first,
                                      .lo = HAS_LO ? pass->lo + first : NULL,

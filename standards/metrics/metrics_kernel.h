@@ -27,7 +27,7 @@ enum {
     PAIR = 2 * PASS_LANES, /* elements of two rows, which are folded together */
     LEVELS = 8,            /* powers of two from 1/2 on, between which the histogram is counted */
     ROWS = PASS_CHUNK / PASS_LANES,
-    WIDENED = 8, /* elements that become floats together */
+    WIDENED = 8, /* elements of 16 bits that become floats together, where a vector is of fewer */
     WIDENED_COLUMNS = WIDENED / LANES_PER_VECTOR,
     AT_A_TIME = 4, /* thresholds that one loop over a chunk counts */
     COUNTERS = 2,  /* of each: a count or minimum takes two cycles before the next may follow */
@@ -265,8 +265,13 @@ ALWAYS_INLINE void widen_columns(float *floats, const unsigned char *got, size_t
     }
 
 DEFINE_KERNEL(fold_f32, .load = load_f32, .bytes = 4)
+#if LANES_PER_VECTOR == 8
+DEFINE_KERNEL(fold_f16, .load = load_f16, .bytes = 2)
+DEFINE_KERNEL(fold_bf16, .load = load_bf16, .bytes = 2)
+#else
 DEFINE_KERNEL(fold_f16, .load = load_f32, .bytes = 4, .widen = floats_from_f16)
 DEFINE_KERNEL(fold_bf16, .load = load_f32, .bytes = 4, .widen = floats_from_bf16)
+#endif
 DEFINE_KERNEL(fold_f8, .load = load_f64, .bytes = 8, .convert = true)
 
 static size_t fold_f64(struct pass *pass, size_t start, size_t count)

@@ -365,8 +365,11 @@ void sum_spread_repeats(bool repeats[SUM_SPREAD_LINES], const double *term, size
     unsigned char may[WIDTH] = { 0 };
     double value[MOST_VALUES];
     if (n > MOST_VALUES) lines_that_may_repeat(may, term);
-    for (size_t w = 0; w < WIDTH; w++)
-        repeats[w] = may[w] && values_of_few(value, term + w, n, WIDTH);
+    for (size_t w = 0; w < WIDTH; w++) {
+        size_t values = may[w] ? values_of_few(value, term + w, n, WIDTH) : 0, others = 0;
+        for (size_t k = 0; values && k < n; k++) others += term[k * WIDTH + w] != 0;
+        repeats[w] = others > 2 * values;
+    }
 }
 
 /* Terms that have errors of their own and repeat: while a sum stays between two powers of 2, a term that comes N times is

@@ -52,7 +52,7 @@ void sum_spread_parts_of_lines(struct sum_spread *parts, const double *term, siz
 void sum_spread_of_lines(double *spread, double *term, size_t n, bool inexact, bool products,
                          bool single);
 
-/* Which lines, of more terms, have a few different ones and 0? The errors of such a line are like those of no other. */
+/* Which lines, of more terms, have a few different ones and 0, each of them several times? The errors of such a line are like those of no other. */
 void sum_spread_repeats(bool repeats[SUM_SPREAD_LINES], const double *term, size_t n);
 
 /* Lines of factors, whose products are terms: factor k of line w of the first is x[w][k * step_x]. */

@@ -139,11 +139,12 @@ START_TEST(repeated_products_are_rounded_alike)
     for (size_t k = 0; k < N; k++) {
         x[k * SUM_SPREAD_LINES] = (double)k + 1;
         x[k * SUM_SPREAD_LINES + 1] = k % 3 ? 0 : (double)k; /* different ones, far apart */
-        x[k * SUM_SPREAD_LINES + 2] = (double)(k % 8);        /* and 0 */
+        x[k * SUM_SPREAD_LINES + 2] = (double)(k % 8);       /* and 0 */
+        x[k * SUM_SPREAD_LINES + 4] = k < 6 ? (double)k : 0; /* few, none of them twice */
     }
     bool repeats[SUM_SPREAD_LINES];
     sum_spread_repeats(repeats, x, N);
-    ck_assert(!repeats[0] && !repeats[1] && repeats[2] && repeats[3]);
+    ck_assert(!repeats[0] && !repeats[1] && repeats[2] && repeats[3] && !repeats[4]);
     sum_spread_repeats(repeats, x, 8);
     ck_assert(!repeats[2] && !repeats[3]);
 }

@@ -1,6 +1,7 @@
 /* Every form of lines is a pair (stride, count): element i is in line i / stride % count. All forms are added up in
  * one pass, a block of elements at a time: an element counts as four numbers, and so does a line, so that a line's sum is
- * one of vectors of four. Slabs are sums of rows, longer blocks of shorter ones, fewer lanes of more. */
+ * one of vectors of four. Slabs are sums of rows, longer blocks of shorter ones, lanes of columns where they can be, fewer lanes of
+ * more. */
 #include "standards/error_lines.h"
 
 #include <math.h>
@@ -204,15 +205,29 @@ static void add_to_blocks(struct forms *forms, const struct line *element, size_
     }
 }
 
+/* The columns of a tensor, where every one is part of one lane: lanes are then sums of columns, which at least two rows have
+ * shortened. */
+static const struct form *columns_of_lanes(const struct forms *forms)
+{
+    int rank = forms->field->rank;
+    const struct form *columns = rank ? &forms->slab[rank - 1] : NULL;
+    bool part = columns && columns->line && columns->count % lane_counts[LANES - 1] == 0;
+    return part && forms->field->n >= 2 * columns->count ? columns : NULL;
+}
+
 static void add_to_lanes(struct forms *forms, const struct line *element, size_t count)
 {
     const struct form *widest = &forms->lane[LANES - 1];
+    if (columns_of_lanes(forms)) return;
     for (size_t i = 0; widest->line && i < count; i += widest->count)
         add_each(widest->line, element + i, count - i < widest->count ? count - i : widest->count);
 }
 
 static void fold_lanes(struct forms *forms)
 {
+    const struct form *columns = columns_of_lanes(forms), *widest = &forms->lane[LANES - 1];
+    for (size_t j = 0; columns && widest->line && j < columns->count; j += widest->count)
+        add_each(widest->line, columns->line + j, widest->count);
     for (size_t k = LANES - 1; k-- > 0;) {
         const struct form *more = &forms->lane[k + 1], *fewer = &forms->lane[k];
         for (size_t j = 0; fewer->line && j < more->count; j += fewer->count)

@@ -238,7 +238,8 @@ START_TEST(one_pass_finds_what_the_definition_finds)
 {
     static const int64_t shapes[][4] = { { 60, 48, 1, 1 }, { 1, 1, 1, 1999 }, { 9, 8, 7, 5 },
                                          { 3, 11, 1, 37 }, { 40, 3, 3, 3 },   { 2, 13, 70, 1 },
-                                         { 8, 2, 4, 8 },   { 257, 1, 1, 3 },  { 1, 5, 3, 9 } };
+                                         { 8, 2, 4, 8 },   { 257, 1, 1, 3 },  { 1, 5, 3, 9 },
+                                         { 5, 3, 2, 64 },  { 1, 1, 20, 96 } };
     for (uint64_t seed = 1; seed <= 40; seed++)
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
             struct error_field field = { z, want, 1, 4, shapes[k], seed % 3 == 1 };

@@ -134,17 +134,10 @@ static struct status open_narrow(struct bench *bench)
 {
     if (bench->narrow[0]) return status_ok();
     for (int k = 0; k < 2; k++) {
-        struct evaluation *model = arena_allocate_zeroed(bench->own.arena, 1, sizeof *model);
-        if (!model) return status_no_memory(sizeof *model);
-        model->arena = bench->own.arena;
-        model->arithmetic = model_arithmetic(k);
-        model->stage = DT_NONE;
-        model->narrow = true;
-        model->call = bench->own.call;
-        TRY(evaluation_open(model));
-        TRY(evaluation_forward(model));
-        TRY(evaluation_backward(model, bench->cotangents));
-        bench->narrow[k] = model;
+        struct evaluation *model[2] = { NULL, NULL };
+        TRY(model_open_narrow(model, k, bench));
+        TRY(evaluation_backward(model[k], bench->cotangents));
+        bench->narrow[k] = model[k];
     }
     return status_ok();
 }

@@ -6,8 +6,6 @@
 
 enum { MODEL_WORST, MODEL_TYPICAL };
 
-enum bench_arithmetic model_arithmetic(int which);
-
 /* Evaluate the call of a bench in one of them; in the typical one after the worst one.
  *
  *   stage  kernels round to this dtype between their steps; DT_NONE: they do not
@@ -15,6 +13,9 @@ enum bench_arithmetic model_arithmetic(int which);
  */
 struct status model_open(struct evaluation *models[2], int which, struct bench *bench,
                          enum dtype stage, const struct kernel_modes *modes);
+
+/* The same of a float32 kernel, though the results are float64, with nothing taken from other evaluations. */
+struct status model_open_narrow(struct evaluation *models[2], int which, struct bench *bench);
 
 /* In both. */
 struct status model_pair_open(struct evaluation *models[2], struct bench *bench, enum dtype stage,

@@ -66,18 +66,6 @@ struct status file_read_all(char **text, size_t *bytes, const struct file *file)
     return status_ok();
 }
 
-struct status file_read_path(char **text, size_t *bytes, const char *path,
-                             struct file_policy policy)
-{
-    struct file file;
-    TRY(file_open_read(&file, path, policy));
-    struct status status = file_read_all(text, bytes, &file);
-    struct status closed = file_close(&file);
-    if (status.code) return status;
-    if (closed.code) memory_release(*text);
-    return closed;
-}
-
 static struct status read_text(char **text, size_t *bytes, const struct file *file)
 {
     uint64_t size;
@@ -96,16 +84,31 @@ static struct status read_text(char **text, size_t *bytes, const struct file *fi
     return status;
 }
 
-struct status file_read_text(char **text, size_t *bytes, const char *path,
-                             struct file_policy policy)
+/* A file opened, read as a whole by one of the two, and closed. */
+static struct status read_path(char **text, size_t *bytes, const char *path,
+                               struct file_policy policy,
+                               struct status (*read)(char **text, size_t *bytes,
+                                                     const struct file *file))
 {
     struct file file;
     TRY(file_open_read(&file, path, policy));
-    struct status status = read_text(text, bytes, &file);
+    struct status status = read(text, bytes, &file);
     struct status closed = file_close(&file);
     if (status.code) return status;
     if (closed.code) memory_release(*text);
     return closed;
+}
+
+struct status file_read_path(char **text, size_t *bytes, const char *path,
+                             struct file_policy policy)
+{
+    return read_path(text, bytes, path, policy, file_read_all);
+}
+
+struct status file_read_text(char **text, size_t *bytes, const char *path,
+                             struct file_policy policy)
+{
+    return read_path(text, bytes, path, policy, read_text);
 }
 
 struct status file_map(struct file_map *out, const struct file *file)

@@ -291,7 +291,7 @@ static bool is_off_by_units(const struct reference *want, const struct tensor *g
 /* Is it the result of such a kernel, in those elements that are not the rounded reference? Most such kernels round everywhere, and a
  * fault in a few elements of a result that is right is none; with `few` they have to be too many for chance. A plain kernel that gives every
  * element of the result has the prior on its side. Errors that statistics do not explain (`odd`: roundings of equal numbers are alike, and where
-a result cancels they are many of its units) are those of a kernel that gives nearly all elements. */
+ * a result cancels they are many of its units) are those of a kernel that gives nearly all elements. */
 static struct status looks_staged(bool *looks, struct row *row, struct reference *want,
                                   const struct tensor *got, bool few, bool odd)
 {

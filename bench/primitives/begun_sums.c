@@ -5,30 +5,16 @@
 
 #include <math.h>
 
-#include "bench/arithmetic/exact_sums.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/primitives/few_bits.h"
 #include "bench/primitives/unary.h"
-
-enum { GRID_BLOCK = 512 };
-
-/* The elements of a real node added to a grid of at most `bits` bits: false where they have errors or more bits. */
-static bool add_elements(struct number_grid *grid, const struct node *x, int bits)
-{
-    double buffer[GRID_BLOCK];
-    if (x->integer || !node_is_exact(x)) return false;
-    for (size_t start = 0; start < x->n; start += GRID_BLOCK) {
-        size_t count = x->n - start < GRID_BLOCK ? x->n - start : GRID_BLOCK;
-        if (!grid_add(grid, node_block(x, start, count, buffer), count, bits)) return false;
-    }
-    return true;
-}
 
 /* Numbers of both parts of a complex node, or of a real one: false where they have errors or more bits. */
 static bool add_parts(struct number_grid *grid, const struct node *x, int bits)
 {
-    return add_elements(grid, x, bits) && (!x->imaginary || add_elements(grid, x->imaginary, bits));
+    return few_bits_add(grid, x, bits) && (!x->imaginary || few_bits_add(grid, x->imaginary, bits));
 }
 
 /* Is one of the real products that a complex one is made of without error? */
@@ -36,13 +22,9 @@ static bool some_product_is_exact(const struct tape *tape, const struct begun_su
 {
     int bits = tape->wide ? 53 : 24;
     const struct node *x[2] = { sum->x, sum->x->imaginary }, *w[2] = { sum->w, sum->w->imaginary };
-    for (int k = 0; k < 4; k++) {
-        struct number_grid of_x = NO_NUMBERS, of_w = NO_NUMBERS;
-        if (x[k / 2] && w[k % 2] && add_elements(&of_x, x[k / 2], bits) &&
-            add_elements(&of_w, w[k % 2], bits) &&
-            grid_products_are_exact(&of_x, &of_w, (size_t)sum->k, bits))
+    for (int k = 0; k < 4; k++)
+        if (x[k / 2] && w[k % 2] && few_bits_product(x[k / 2], w[k % 2], (size_t)sum->k, bits))
             return true;
-    }
     return false;
 }
 

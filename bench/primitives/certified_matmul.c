@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "bench/arithmetic/certificate.h"
-#include "bench/arithmetic/exact_sums.h"
 #include "bench/arithmetic/norms.h"
 #include "bench/arithmetic/panels.h"
 #include "bench/arithmetic/rounding.h"
 #include "bench/arithmetic/tiles.h"
 #include "bench/primitives/certified_tiles.h"
+#include "bench/primitives/few_bits.h"
 #include "bench/primitives/product_terms.h"
 #include "bench/primitives/typical_products.h"
 #include "bench/tape/known_values.h"
@@ -130,28 +130,11 @@ static void take_bounds(struct tape *tape, struct certified *c, struct node *a, 
     certified_tiles_do(tape, c, false, true);
 }
 
-enum { GRID_BLOCK = 512 };
-
-/* Exact elements added to a grid, of at most `bits` bits. */
-static bool add_elements(struct number_grid *grid, const struct node *x, int bits)
-{
-    double buffer[GRID_BLOCK];
-    if (!node_is_exact(x)) return false;
-    for (size_t start = 0; start < x->n; start += GRID_BLOCK) {
-        size_t count = x->n - start < GRID_BLOCK ? x->n - start : GRID_BLOCK;
-        if (!grid_add(grid, node_block(x, start, count, buffer), count, bits)) return false;
-    }
-    return true;
-}
-
 /* In a model: do the factors have so few bits that no kernel rounds? In a mode it may leave bits out. */
 static bool is_exact_product(const struct tape *tape, const struct node *a, const struct node *b,
                              size_t k)
 {
-    int bits = tape->wide ? 53 : 24;
-    struct number_grid grids[2] = { NO_NUMBERS, NO_NUMBERS };
-    return !tape->modes && add_elements(&grids[0], a, bits) && add_elements(&grids[1], b, bits) &&
-           grid_products_are_exact(&grids[0], &grids[1], k, bits);
+    return !tape->modes && few_bits_product(a, b, k, tape->wide ? 53 : 24);
 }
 
 static bool is_alike(const struct node *a, const struct node *b)

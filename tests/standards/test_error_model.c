@@ -131,6 +131,20 @@ static struct status note_refined(struct reference *reference, size_t count,
     return status_ok();
 }
 
+static struct reference refinable(void)
+{
+    return (struct reference){ .dtype = DT_F32,
+                               .rank = 2,
+                               .shape = { N / 40, 40 },
+                               .n = N,
+                               .hi = hi,
+                               .error = error,
+                               .state = REFERENCE_BOUNDED,
+                               .kernel_bound = bound,
+                               .kernel_rms = rms,
+                               .refine = note_refined };
+}
+
 /* Elements that are within only for the reference's own bound are refined, also when all of a block are within. */
 START_TEST(what_rests_on_the_reference_is_refined)
 {
@@ -141,16 +155,7 @@ START_TEST(what_rests_on_the_reference_is_refined)
         error[i] = 0x1p-21;
         got[i] = (float)(hi[i] + (i % 100 ? 0 : 0x1.8p-21));
     }
-    struct reference want = { .dtype = DT_F32,
-                              .rank = 2,
-                              .shape = { N / 40, 40 },
-                              .n = N,
-                              .hi = hi,
-                              .error = error,
-                              .state = REFERENCE_BOUNDED,
-                              .kernel_bound = bound,
-                              .kernel_rms = rms,
-                              .refine = note_refined };
+    struct reference want = refinable();
     refined = 0;
     ck_assert_uint_eq(measure(&want).beyond, 0);
     ck_assert_uint_eq(refined, N / 100);
@@ -171,16 +176,7 @@ START_TEST(what_the_reference_leaves_open_is_refined)
         error[i] = INFINITY;
         got[i] = NAN;
     }
-    struct reference want = { .dtype = DT_F32,
-                              .rank = 2,
-                              .shape = { N / 40, 40 },
-                              .n = N,
-                              .hi = hi,
-                              .error = error,
-                              .state = REFERENCE_BOUNDED,
-                              .kernel_bound = bound,
-                              .kernel_rms = rms,
-                              .refine = note_refined };
+    struct reference want = refinable();
     refined = 0;
     (void)measure(&want);
     ck_assert_uint_eq(refined, N / 100);

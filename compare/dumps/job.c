@@ -221,24 +221,38 @@ static struct status print_counts(struct doing *d)
     return status_ok();
 }
 
-/* The statistics of a row that are off by more than half. */
-static struct status print_statistics(struct doing *d, uint32_t row)
+static struct status print_value(struct doing *d, const char *name, uint32_t row, int i)
 {
-    static const char *const names[ROW_STATISTICS] = { "max", "min", "mean", "l2norm" };
     const struct dump_row *npu = &d->c.npu.rows[row], *bench = comparison_bench_row(&d->c, row);
     struct csv_buffer *out = &d->out->report;
+    TRY(say(out, "  %s", name));
+    TRY(row_value_append(out, &d->c.npu, dump_row_statistic(npu, (enum row_statistic)i)));
+    TRY(say(out, " instead of "));
+    TRY(row_value_append(out, &d->c.bench, dump_row_statistic(bench, (enum row_statistic)i)));
+    return say(out, "\n");
+}
+
+/* The statistics of a row that are off by more than half, inf or nan on one side. */
+static struct status print_statistics(struct doing *d, uint32_t row)
+{
+    static const char *const names[ROW_STATISTICS] = { "max: ", "min: ", "mean: ", "l2norm: " };
+    const struct dump_row *npu = &d->c.npu.rows[row], *bench = comparison_bench_row(&d->c, row);
     struct statistic_difference difference[ROW_STATISTICS];
 
     statistics_compare(difference, &d->c.npu, npu, &d->c.bench, bench, false);
-    for (int i = 0; i < ROW_STATISTICS; i++) {
-        if (!difference[i].suspicious) continue;
-        TRY(say(out, "  %s: ", names[i]));
-        TRY(row_value_append(out, &d->c.npu, dump_row_statistic(npu, (enum row_statistic)i)));
-        TRY(say(out, " instead of "));
-        TRY(row_value_append(out, &d->c.bench, dump_row_statistic(bench, (enum row_statistic)i)));
-        TRY(say(out, "\n"));
-    }
+    for (int i = 0; i < ROW_STATISTICS; i++)
+        if (difference[i].suspicious || difference[i].non_finite_differs)
+            TRY(print_value(d, names[i], row, i));
     return status_ok();
+}
+
+static struct status print_non_finite(struct doing *d, const struct tensor_result *r)
+{
+    if (r->npu.nan == r->bench.nan && r->npu.inf == r->bench.inf)
+        return say(&d->out->report, "  inf or nan at other places\n");
+    return say(&d->out->report,
+               "  %" PRIu64 " nan instead of %" PRIu64 ", %" PRIu64 " inf instead of %" PRIu64 "\n",
+               r->npu.nan, r->bench.nan, r->npu.inf, r->bench.inf);
 }
 
 /* The numbers by which a pair of tensors is judged. */
@@ -260,13 +274,18 @@ static struct status print_errors(struct doing *d, uint32_t row)
         TRY(say(&d->out->report, "%s%s %s", before, shown[i].name, number));
         before = ", ";
     }
-    return *before == ',' ? say(&d->out->report, "\n") : status_ok();
+    if (*before == ',') return say(&d->out->report, "\n");
+    return r->cell[METRIC_MAX_ABS_ERROR] == CELL_NOT_APPLICABLE && r->counted
+               ? print_non_finite(d, r)
+               : status_ok();
 }
 
 /* In what the row differs. */
 static struct status print_difference(struct doing *d, uint32_t row)
 {
-    if (!comparison_bench_row(&d->c, row)) return status_ok();
+    const struct dump_row *bench = comparison_bench_row(&d->c, row);
+    if (!bench) return status_ok();
+    if (!bench->is_tensor) return print_value(d, "", row, STATISTIC_MAX);
     if (d->c.kind == DUMP_STATISTICS) return print_statistics(d, row);
     return d->c.kind == DUMP_TENSOR ? print_errors(d, row) : status_ok();
 }

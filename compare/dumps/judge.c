@@ -2,6 +2,7 @@
 #include "compare/dumps/judge.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "compare/dumps/statistics.h"
 
@@ -42,7 +43,7 @@ static enum row_level single_value_level(const struct tensor_result *r)
 static enum row_level tensor_level(const struct tensor_result *r, enum row_verdict verdict)
 {
     if (r->inf_signs_differ) return LEVEL_ERROR;
-    if (r->profile_level != LEVEL_NOT_JUDGED) return r->profile_level;
+    if (r->own_level != LEVEL_NOT_JUDGED) return r->own_level;
     if (verdict == VERDICT_YES) return LEVEL_PASS;
     if (verdict == VERDICT_NO || verdict == VERDICT_UNMATCHED) return LEVEL_ERROR;
     return r->counted ? single_value_level(r) : LEVEL_NOT_JUDGED;
@@ -72,6 +73,59 @@ static int suspicious_statistics_needed(const struct comparison *c)
     return first_mindspore ? ROW_STATISTICS : 1;
 }
 
+/* A dimension of 0 in the text of a shape: "[2, 0, 24]". */
+static bool shape_is_empty(const char *shape)
+{
+    for (const char *at = shape; (at = strpbrk(at, "[ (")); at++)
+        if (at[1] == '0') return true;
+    return false;
+}
+
+/* msprobe has no verdict on inf and nan. Those of a norm or a mean may come from how it was summed. */
+static enum row_level non_finite_level(const struct statistic_difference d[ROW_STATISTICS])
+{
+    enum row_level level = LEVEL_PASS;
+    for (int i = 0; i < ROW_STATISTICS; i++) {
+        if (!d[i].non_finite_differs) continue;
+        if (i == STATISTIC_MAX || i == STATISTIC_MIN) return LEVEL_ERROR;
+        level = LEVEL_WARNING;
+    }
+    return level;
+}
+
+/* Largest and smallest value of a tensor of bools. */
+static bool bools_differ(const struct dump_row *npu, const struct dump_row *bench, int i)
+{
+    return npu->statistic_kind[i] == VALUE_IS_BOOLEAN &&
+           bench->statistic_kind[i] == VALUE_IS_BOOLEAN &&
+           npu->statistic[i].boolean != bench->statistic[i].boolean;
+}
+
+/* Was nothing recorded that could be compared, although the tensor has elements? */
+static bool nothing_recorded(const struct comparison *c, const struct dump_row *npu,
+                             const struct dump_row *bench)
+{
+    if (!npu->is_tensor || !bench->is_tensor || shape_is_empty(dump_text(&c->npu, npu->shape)))
+        return false;
+    for (int i = 0; i < ROW_STATISTICS; i++)
+        if (npu->statistic_kind[i] != VALUE_IS_NONE && bench->statistic_kind[i] != VALUE_IS_NONE)
+            return false;
+    return true;
+}
+
+/* Our level of what msprobe's `Result` has no word for. */
+static enum row_level statistics_level(const struct comparison *c,
+                                       const struct statistic_difference d[ROW_STATISTICS],
+                                       const struct dump_row *npu, const struct dump_row *bench)
+{
+    enum row_level level = non_finite_level(d);
+    bool npu_only = row_has_non_finite(&c->npu, npu) && !row_has_non_finite(&c->bench, bench);
+    if (level == LEVEL_ERROR || npu_only) return LEVEL_ERROR;
+    for (int i = 0; i < ROW_STATISTICS; i++)
+        if (bools_differ(npu, bench, i)) level = LEVEL_WARNING;
+    return level == LEVEL_PASS && nothing_recorded(c, npu, bench) ? LEVEL_NOT_JUDGED : level;
+}
+
 static void judge_statistics(struct comparison *c, uint32_t row, const struct dump_row *npu,
                              const struct dump_row *bench)
 {
@@ -87,9 +141,8 @@ static void judge_statistics(struct comparison *c, uint32_t row, const struct du
     if (!requires_grad_consistent(npu, bench)) out->notes |= note_bit(NOTE_REQUIRES_GRAD);
     bool warns = out->notes & (note_bit(NOTE_DOUBLE_CHECK) | note_bit(NOTE_ARGUMENT_DIFFERS));
     out->verdict = warns ? VERDICT_IS_WARNING : VERDICT_EMPTY;
-    out->level = warns ? LEVEL_WARNING : LEVEL_PASS;
-    if (row_has_non_finite(&c->npu, npu) && !row_has_non_finite(&c->bench, bench))
-        out->level = LEVEL_ERROR;
+    out->level = (uint8_t)statistics_level(c, d, npu, bench);
+    if (warns && out->level != LEVEL_ERROR) out->level = LEVEL_WARNING;
 }
 
 /* ---- checksums -------------------------------------------------------------------------- */

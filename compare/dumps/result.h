@@ -125,7 +125,7 @@ struct tensor_result {
     uint8_t cell[TENSOR_METRICS];  /* enum metric_cell */
     bool counted;                  /* the four counts are known */
     bool inf_signs_differ;
-    uint8_t profile_level; /* by the limits of a profile; LEVEL_NOT_JUDGED without */
+    uint8_t own_level; /* by the limits of a profile, or of empty tensors; LEVEL_NOT_JUDGED */
     uint64_t notes;
     struct non_finite_counts npu, bench;
     char *detail; /* why a file could not be used; owned; mostly NULL */

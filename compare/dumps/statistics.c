@@ -35,6 +35,8 @@ static bool is_suspicious(double n, double b, double difference, bool larger_of_
 static struct statistic_difference differ(double n, double b, bool larger_of_magnitudes)
 {
     struct statistic_difference d = { .difference = n - b };
+    bool same = n == b || (isnan(n) && isnan(b));
+    d.non_finite_differs = !same && !(isfinite(n) && isfinite(b));
     if (isnan(d.difference)) {
         d.difference_cell = d.relative_cell = STATISTIC_IS_NAN;
         return d;

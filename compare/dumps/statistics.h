@@ -11,6 +11,7 @@ struct statistic_difference {
     double relative;   /* |difference / Bench| as a fraction; may be infinite or NaN */
     uint8_t difference_cell, relative_cell; /* enum statistic_cell */
     bool suspicious;
+    bool non_finite_differs; /* inf or nan on a side, and not the same on the other */
 };
 
 /* Differences of all four. A statistic that is no number on a side has none.

@@ -1,7 +1,7 @@
-/* Counts of rows, and the first output that differs while its inputs agree. */
+/* Counts of rows, the first that differs, and what has no partner. */
 #include "compare/dumps/suspects.h"
 
-#include "compare/dumps/judge.h"
+#include "compare/dumps/origin.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"
 
@@ -9,37 +9,10 @@
  * report. */
 enum { CANDIDATES_MAX = 512 };
 
-static bool is_bad(const struct comparison *c, uint32_t row)
-{
-    return c->rows[row].level == LEVEL_WARNING || c->rows[row].level == LEVEL_ERROR;
-}
-
-static uint32_t first_bad_row(const struct comparison *c)
+static uint32_t first_row_that_differs(const struct comparison *c)
 {
     for (uint32_t row = 0; row < c->npu.n_rows; row++)
-        if (is_bad(c, row)) return row;
-    return ROW_NONE;
-}
-
-/* The first bad output of an entry whose inputs agree. */
-static uint32_t origin_in(const struct comparison *c, const struct dump_entry *entry)
-{
-    uint32_t output = ROW_NONE;
-    for (uint32_t row = entry->first_row; row < entry->first_row + entry->n_rows; row++) {
-        const struct dump_row *npu = &c->npu.rows[row];
-        if (row_is_input(npu) && (is_bad(c, row) || c->rows[row].level == LEVEL_UNMATCHED))
-            return ROW_NONE;
-        if (row_is_output(npu) && is_bad(c, row) && output == ROW_NONE) output = row;
-    }
-    return output;
-}
-
-static uint32_t find_origin(const struct comparison *c)
-{
-    for (uint32_t i = 0; i < c->npu.n_entries; i++) {
-        uint32_t row = origin_in(c, &c->npu.entries[i]);
-        if (row != ROW_NONE) return row;
-    }
+        if (row_differs(c, row)) return row;
     return ROW_NONE;
 }
 
@@ -78,7 +51,7 @@ static uint32_t name_nearest(struct unmatched_entry *out, const struct free_entr
 {
     uint32_t n = 0;
     for (size_t i = 0; i < from->count && n < UNMATCHED_SHOWN; i++) {
-        const char *name = nearest_name(from->name[i], among->name, among->count);
+        const char *name = near_name(from->name[i], among->name, among->count);
         out[n] = (struct unmatched_entry){ from->entry[i], ROW_NONE };
         for (size_t k = 0; k < among->count; k++)
             if (among->name[k] == name) out[n].nearest = among->entry[k];
@@ -89,11 +62,13 @@ static uint32_t name_nearest(struct unmatched_entry *out, const struct free_entr
 
 struct status suspects_find(struct suspects *out, const struct comparison *c)
 {
+    uint32_t origin;
+    TRY(origin_find(&origin, c));
     struct free_entries *lists = memory_allocate_zeroed(2, sizeof *lists);
     if (!lists) return status_no_memory(2 * sizeof *lists);
     *out = (struct suspects){ .bench_only = c->pairing.n_bench_only,
-                              .first_row = first_bad_row(c),
-                              .origin = find_origin(c) };
+                              .first_row = first_row_that_differs(c),
+                              .origin = origin };
     for (uint32_t row = 0; row < c->npu.n_rows; row++) out->levels[c->rows[row].level]++;
     list_free(&lists[0], c, true);
     list_free(&lists[1], c, false);

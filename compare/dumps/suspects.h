@@ -17,9 +17,8 @@ struct suspects {
     uint64_t bench_only;         /* rows */
     /* The first warning or error of our own verdicts. */
     uint32_t first_row;
-    /* The first output with a warning or error in an entry all of whose inputs and parameters are
-     * there and agree: where the difference arises. ROW_NONE when every difference comes in
-     * through an input; first_row is where it does then. */
+    /* Where the difference arises (origin.h). ROW_NONE when every difference comes in through an
+     * input; first_row is where it does then. */
     uint32_t origin;
     /* Entries none of whose rows has a partner: the first UNMATCHED_SHOWN of each side. */
     struct unmatched_entry npu[UNMATCHED_SHOWN], bench[UNMATCHED_SHOWN];

@@ -297,15 +297,17 @@ static void compare_arrays(struct tensor_result *r, struct worker *w, const char
     }
     struct tensor_sums sums = fold_windows(npu, bench, profile ? chain.limit : NULL);
     set_sums(r, &sums, tensor_elements(&npu->tensor) == 1);
-    if (profile) r->profile_level = (uint8_t)judge_by_profile(profile, api, &chain, &sums);
+    if (profile) r->own_level = (uint8_t)judge_by_profile(profile, api, &chain, &sums);
 }
 
 /* The checks before computing, in their order; false when they have said all. */
 static bool can_measure(struct tensor_result *r, const struct tensor *npu,
                         const struct tensor *bench)
 {
-    if (tensor_elements(npu) == 0) r->notes |= note_bit(NOTE_EMPTY);
-    else if (npu->rank == 0) compare_scalars(r, npu, bench);
+    if (tensor_elements(npu) == 0) {
+        r->notes |= note_bit(NOTE_EMPTY);
+        r->own_level = tensor_same_shape(npu, bench) ? LEVEL_PASS : LEVEL_ERROR;
+    } else if (npu->rank == 0) compare_scalars(r, npu, bench);
     else if (!tensor_same_shape(npu, bench)) {
         set_all(r, CELL_SHAPES_DIFFER);
         r->notes |= note_bit(NOTE_SHAPES_DIFFER);
@@ -322,7 +324,7 @@ void tensor_pair_measure(struct tensor_result *r, const struct tensor *npu,
 {
     struct tensor_sums sums;
 
-    *r = (struct tensor_result){ .profile_level = LEVEL_NOT_JUDGED };
+    *r = (struct tensor_result){ .own_level = LEVEL_NOT_JUDGED };
     if (!can_measure(r, npu, bench)) return;
     tensor_sums_fold(&sums, npu, bench, NULL);
     set_sums(r, &sums, tensor_elements(npu) == 1);
@@ -446,7 +448,7 @@ static struct status compare_row(struct worker *w, uint32_t row)
     const struct dump_row *npu = &c->npu.rows[row], *bench = comparison_bench_row(c, row);
     struct tensor_result *r = &c->tensors[row];
 
-    r->profile_level = LEVEL_NOT_JUDGED;
+    r->own_level = LEVEL_NOT_JUDGED;
     if (!bench) r->notes |= note_bit(NOTE_BENCH_UNMATCHED);
     else if (npu->data_name == TEXT_NONE) r->notes |= note_bit(NOTE_NPU_HAS_NO_DATA);
     else if (bench->data_name == TEXT_NONE) r->notes |= note_bit(NOTE_BENCH_HAS_NO_DATA);

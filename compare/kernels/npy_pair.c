@@ -94,7 +94,7 @@ struct status npy_pair_measure(struct npy_pair *out, struct arena *arena,
     struct loaded loaded[NPY_SIDES] = { { .map = { .data = NULL } }, { .map = { .data = NULL } } };
     struct status status = status_ok();
 
-    *out = (struct npy_pair){ .result = { .profile_level = LEVEL_NOT_JUDGED } };
+    *out = (struct npy_pair){ .result = { .own_level = LEVEL_NOT_JUDGED } };
     for (int i = 0; i < NPY_SIDES && !status.code; i++)
         status = load_side(out, &loaded[i], i, arena, paths[i], policy);
     if (!status.code && out->side[NPY_NPU].is_loaded && out->side[NPY_BENCH].is_loaded)

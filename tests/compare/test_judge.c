@@ -43,7 +43,6 @@ static const struct {
 } statistics[] = {
     { TENSOR("1.0", "0", "0", "1"), TENSOR("1.99", "0", "0", "1"), false },
     { TENSOR("1.0", "0", "0", "1"), TENSOR("2.01", "0", "0", "1"), true },
-    { TENSOR("1", "0", "0", "1"), TENSOR("1", "0", "0", "NaN"), false },
     { TENSOR("1", "0", "0", "1"), TENSOR("1", "0", "null", "1"), false },
     { "{\"type\": \"int\", \"value\": 3}", "{\"type\": \"int\", \"value\": 4}", true },
     { "{\"type\": \"bool\", \"value\": true}", "{\"type\": \"bool\", \"value\": false}", true },
@@ -62,6 +61,47 @@ START_TEST(warnings_of_statistics)
     ck_assert_int_eq(compared.c.rows[0].verdict,
                      statistics[_i].warns ? VERDICT_IS_WARNING : VERDICT_EMPTY);
     ck_assert_int_eq(compared.c.rows[0].level, statistics[_i].warns ? LEVEL_WARNING : LEVEL_PASS);
+    release(&compared);
+}
+END_TEST
+
+#define EMPTY                                                                                 \
+    "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float32\", \"shape\": [2, 0], \"Max\": " \
+    "null, "                                                                                  \
+    "\"Min\": null, \"Mean\": null, \"Norm\": null, \"requires_grad\": false}"
+
+/* msprobe's `Result` says nothing of inf, nan and bools; our verdict does, on whichever side they are. */
+static const struct {
+    const char *npu, *bench;
+    enum row_level level;
+} beyond[] = {
+    { TENSOR("NaN", "0", "0", "1"), TENSOR("1", "0", "0", "1"), LEVEL_ERROR },
+    { TENSOR("1", "0", "0", "1"), TENSOR("NaN", "0", "0", "1"), LEVEL_ERROR },
+    { TENSOR("1", "0", "0", "1"), TENSOR("Infinity", "0", "0", "1"), LEVEL_ERROR },
+    { TENSOR("1", "NaN", "0", "1"), TENSOR("1", "-Infinity", "0", "1"), LEVEL_ERROR },
+    { TENSOR("1", "0", "0", "1"), TENSOR("1", "0", "0", "NaN"), LEVEL_WARNING },
+    { TENSOR("1", "0", "0", "Infinity"), TENSOR("1", "0", "0", "5"), LEVEL_WARNING },
+    { TENSOR("NaN", "NaN", "NaN", "NaN"), TENSOR("NaN", "NaN", "NaN", "NaN"), LEVEL_PASS },
+    { TENSOR("Infinity", "0", "NaN", "1"), TENSOR("Infinity", "0", "NaN", "1"), LEVEL_PASS },
+    { TENSOR("true", "false", "null", "null"), TENSOR("true", "false", "null", "null"),
+      LEVEL_PASS },
+    { TENSOR("false", "false", "null", "null"), TENSOR("true", "false", "null", "null"),
+      LEVEL_WARNING },
+    { TENSOR("null", "null", "null", "null"), TENSOR("null", "null", "null", "null"),
+      LEVEL_NOT_JUDGED },
+    { EMPTY, EMPTY, LEVEL_PASS },
+};
+
+START_TEST(levels_beyond_the_result)
+{
+    struct compared compared;
+    char npu[900], bench[900];
+    snprintf(npu, sizeof npu, "\"Torch.f.0.forward\": {\"input_args\": [%s]}", beyond[_i].npu);
+    snprintf(bench, sizeof bench, "\"Torch.f.0.forward\": {\"input_args\": [%s]}",
+             beyond[_i].bench);
+    compare(&compared, npu, bench, GENERATION_2);
+    ck_assert_int_eq(compared.c.rows[0].verdict, VERDICT_EMPTY);
+    ck_assert_int_eq(compared.c.rows[0].level, beyond[_i].level);
     release(&compared);
 }
 END_TEST
@@ -272,6 +312,84 @@ START_TEST(origin_of_a_difference)
 }
 END_TEST
 
+/* One module, its parameter, and calls, against a Bench where all of it is SAME. The last entry that may be
+ * named is where the difference arises, not what is around it or what follows from it. */
+#define MODULE(name, in, weight, out)                                                  \
+    "\"" name "\": {\"input_args\": [" in "], \"output\": [" out "], \"parameters\": " \
+    "{\"weight\": " weight "}}"
+#define OUTER(out)         MODULE("Module.h.1.Block.forward.0", SAME, SAME, out)
+#define INNER(weight, out) MODULE("Module.h.1.norm.LayerNorm.forward.0", SAME, weight, out)
+#define NEXT(out)          MODULE("Module.h.10.Block.forward.0", SAME, SAME, out)
+
+static const struct {
+    const char *npu;
+    const char *origin; /* entry, or NULL */
+} origins[] = {
+    /* A weight that was loaded wrong: no call computed it, least of all the module around. */
+    { INNER(OFF, OFF) ", " OUTER(OFF), NULL },
+    /* What the module computes itself. */
+    { INNER(SAME, SAME) ", " OUTER(OFF), "Module.h.1.Block.forward.0" },
+    /* A neighbour whose name begins alike. */
+    { INNER(OFF, SAME) ", " NEXT(OFF), "Module.h.10.Block.forward.0" },
+    /* A gradient is computed from what the forward call saw. */
+    { CALL("Torch.f.0.forward", OFF, OFF) ", " CALL("Torch.f.0.backward", SAME, OFF), NULL },
+    { CALL("Torch.f.0.forward", SAME, SAME) ", " CALL("Torch.f.0.backward", SAME, OFF),
+      "Torch.f.0.backward" },
+    { CALL("Torch.f.1.forward", OFF, SAME) ", " CALL("Torch.f.0.backward", SAME, OFF),
+      "Torch.f.0.backward" },
+};
+
+START_TEST(origin_among_modules)
+{
+    static const char *const bench = INNER(SAME, SAME) ", " OUTER(SAME) ", " NEXT(SAME) ", " CALL(
+        "Torch.f.0.forward", SAME, SAME) ", " CALL("Torch.f.1.forward", SAME,
+                                                   SAME) ", " CALL("Torch.f.0.backward", SAME,
+                                                                   SAME);
+    struct compared compared;
+    struct suspects suspects;
+    compare(&compared, origins[_i].npu, bench, GENERATION_2);
+    ck_assert_int_eq(suspects_find(&suspects, &compared.c).code, STATUS_OK);
+    if (!origins[_i].origin) ck_assert_uint_eq(suspects.origin, ROW_NONE);
+    else {
+        ck_assert_uint_ne(suspects.origin, ROW_NONE);
+        uint32_t entry = compared.c.npu.rows[suspects.origin].entry;
+        ck_assert_str_eq(dump_entry_name(&compared.c.npu, entry, NULL), origins[_i].origin);
+    }
+    release(&compared);
+}
+END_TEST
+
+/* A name is offered where it may be meant, also behind what long names have in common. */
+#define LONG "Module.module.language_model.decoder.transformer.encoder_layers.layers."
+
+static const struct {
+    const char *npu, *bench, *nearest;
+} alike[] = {
+    { "Module.layers.3.att.Att.forward.0", "Tensor.add.7.forward", NULL },
+    { "Torch.matmull.0.forward", "Torch.matmul.0.forward", "Torch.matmul.0.forward" },
+    { LONG "11.mlp.ParallelMLP.forward.0", LONG "11.mlp.MLP.forward.0",
+      LONG "11.mlp.MLP.forward.0" },
+};
+
+START_TEST(names_that_may_be_meant)
+{
+    char npu[900], bench[1800];
+    struct compared compared;
+    struct suspects suspects;
+    snprintf(npu, sizeof npu, "\"%s\": {\"output\": [%s]}", alike[_i].npu, SAME);
+    snprintf(bench, sizeof bench,
+             "\"" LONG "1.mlp.Other.forward.0\": {\"output\": [%s]}, \"%s\": {\"output\": [%s]}",
+             SAME, alike[_i].bench, SAME);
+    compare(&compared, npu, bench, GENERATION_2);
+    ck_assert_int_eq(suspects_find(&suspects, &compared.c).code, STATUS_OK);
+    ck_assert_uint_eq(suspects.n_npu, 1);
+    uint32_t nearest = suspects.npu[0].nearest;
+    if (!alike[_i].nearest) ck_assert_uint_eq(nearest, ROW_NONE);
+    else ck_assert_str_eq(dump_entry_name(&compared.c.bench, nearest, NULL), alike[_i].nearest);
+    release(&compared);
+}
+END_TEST
+
 static const struct {
     const char *npu, *text;
 } advices[] = {
@@ -315,6 +433,9 @@ int main(void)
     tcase_add_loop_test(tests, levels_of_the_third_generation, 0, COUNT(rules));
     tcase_add_test(tests, backward_in_order);
     tcase_add_test(tests, origin_of_a_difference);
+    tcase_add_loop_test(tests, origin_among_modules, 0, COUNT(origins));
+    tcase_add_loop_test(tests, names_that_may_be_meant, 0, COUNT(alike));
+    tcase_add_loop_test(tests, levels_beyond_the_result, 0, COUNT(beyond));
     tcase_add_loop_test(tests, advice_for_a_suspect, 0, COUNT(advices));
     suite_add_tcase(suite, tests);
     return suite_run(suite);

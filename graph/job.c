@@ -62,11 +62,11 @@ static bool is_suspicious(const struct graph *graph, uint32_t node, enum generat
 {
     const struct node_index *index = &graph->index[node];
     if (!index->known || graph->npu.model.nodes[node].type == NODE_COLLECTION) return false;
-    if (generation == GENERATION_3) return index->value >= 1;
+    if (generation == GENERATION_3) return index->judged >= 1;
     switch (graph_kind(graph)) {
-    case DUMP_STATISTICS: return index->value > 0.4;
-    case DUMP_TENSOR: return index->value > 0.1;
-    case DUMP_MD5: return index->value < 1;
+    case DUMP_STATISTICS: return index->judged > 0.4;
+    case DUMP_TENSOR: return index->judged > 0.1;
+    case DUMP_MD5: return index->judged < 1;
     default: return false;
     }
 }

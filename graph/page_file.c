@@ -95,7 +95,7 @@ static uint32_t index_bits(const struct side_page *s, uint32_t node)
 {
     const struct node_index *index = s->bench || !s->graph->index ? NULL : &s->graph->index[node];
     bool shown = index && index->known && s->side->match[node] != NODE_NONE;
-    float value = shown ? (float)index->value : NAN;
+    float value = shown ? (float)index->judged : NAN;
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;

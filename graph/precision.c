@@ -14,6 +14,7 @@ struct node_view {
     const struct graph_side *npu;
     const struct comparison *c;
     struct row_range rows;
+    bool same_is_right; /* inf and nan that Bench has, too */
 };
 
 static const struct dump_row *row_at(const struct node_view *v, uint32_t i)
@@ -37,12 +38,27 @@ static bool has_max(const struct dump_row *row)
     return !row->is_null && row->statistic_kind[STATISTIC_MAX] != VALUE_IS_NONE;
 }
 
-/* Does the NPU have nan or inf where it is asked for? */
+static bool either_has_non_finite(const struct node_view *v, uint32_t i)
+{
+    const struct dump_row *partner = partner_of(v, i);
+    return row_has_non_finite(&v->c->npu, row_at(v, i)) ||
+           (partner && row_has_non_finite(&v->c->bench, partner));
+}
+
+static bool row_is_abnormal(const struct node_view *v, uint32_t i)
+{
+    struct statistic_difference d[ROW_STATISTICS];
+    if (!v->same_is_right || !partner_of(v, i)) return row_has_non_finite(&v->c->npu, row_at(v, i));
+    if (!either_has_non_finite(v, i)) return false;
+    statistics_compare(d, &v->c->npu, row_at(v, i), &v->c->bench, partner_of(v, i), true);
+    return d[STATISTIC_MAX].non_finite_differs || d[STATISTIC_MIN].non_finite_differs;
+}
+
+/* Does the NPU have nan or inf where it is asked for? With `same_is_right`: do the sides differ in them? */
 static bool is_abnormal(const struct node_view *v, bool outputs)
 {
     for (uint32_t i = 0; i < v->rows.count; i++)
-        if (is_output(v, i) == outputs && has_max(row_at(v, i)) &&
-            row_has_non_finite(&v->c->npu, row_at(v, i)))
+        if (is_output(v, i) == outputs && has_max(row_at(v, i)) && row_is_abnormal(v, i))
             return true;
     return false;
 }
@@ -150,30 +166,55 @@ static bool holds_anything(struct name_slice name)
 
 static double best_index(enum dump_kind kind) { return kind == DUMP_MD5 ? 1 : 0; }
 
-static double index_of_node(const struct graph_side *npu, const struct comparison *c, uint32_t node)
+static double index_by_rules(const struct node_view *v)
 {
     static double (*const rules[])(const struct node_view *) = {
         [DUMP_TENSOR] = index_of_tensors,
         [DUMP_STATISTICS] = index_of_statistics,
         [DUMP_MD5] = index_of_checksums,
     };
-    struct node_view view = { npu, c, node_rows(npu, node) };
-    if (c->generation == GENERATION_3) return index_of_levels(&view);
-    if (c->generation == GENERATION_2 && holds_anything(model_name(&npu->model, node)))
-        return best_index(c->kind);
-    return rules[c->kind](&view);
+    return rules[v->c->kind](v);
+}
+
+static bool involves_non_finite(const struct node_view *v)
+{
+    for (uint32_t i = 0; i < v->rows.count; i++)
+        if (has_max(row_at(v, i)) && either_has_non_finite(v, i)) return true;
+    return false;
+}
+
+static struct node_index index_of_node(const struct graph_side *npu, const struct comparison *c,
+                                       uint32_t node)
+{
+    struct node_view view = { npu, c, node_rows(npu, node), false };
+    bool free_of_rules = c->generation == GENERATION_2 &&
+                         holds_anything(model_name(&npu->model, node));
+    double value = c->generation == GENERATION_3 ? index_of_levels(&view)
+                   : free_of_rules               ? best_index(c->kind)
+                                                 : index_by_rules(&view);
+    struct node_index index = { value, value, true };
+    view.same_is_right = true;
+    if (c->generation == GENERATION_2 && !free_of_rules && involves_non_finite(&view))
+        index.judged = index_by_rules(&view);
+    return index;
+}
+
+static double worse_of(double a, double b, bool high_is_bad)
+{
+    return high_is_bad ? fmax(a, b) : fmin(a, b);
 }
 
 /* The worst of the children that have an index. */
 static struct node_index worst_of_children(const struct node_index *of, const struct model *model,
                                            uint32_t node, bool high_is_bad)
 {
-    struct node_index worst = { 0, false };
+    struct node_index worst = { 0, 0, false };
     for (uint32_t child = model->nodes[node].first_child; child != NODE_NONE;
          child = model->nodes[child].next) {
         if (!of[child].known) continue;
-        bool worse = high_is_bad ? of[child].value > worst.value : of[child].value < worst.value;
-        if (!worst.known || worse) worst = of[child];
+        if (!worst.known) worst = of[child];
+        worst.value = worse_of(worst.value, of[child].value, high_is_bad);
+        worst.judged = worse_of(worst.judged, of[child].judged, high_is_bad);
     }
     return worst;
 }
@@ -184,17 +225,18 @@ void precision_compute(struct node_index *out, const struct graph_side *npu,
     const struct model *model = &npu->model;
     bool high_is_bad = c->kind != DUMP_MD5 || c->generation == GENERATION_3;
     for (uint32_t node = 0; node < model->n_nodes; node++) {
-        out[node] = (struct node_index){ 0, false };
+        out[node] = (struct node_index){ 0, 0, false };
         if (npu->match[node] == NODE_NONE || c->kind == DUMP_STRUCTURE) continue;
         if (node == model->root || model->nodes[node].type == NODE_COLLECTION) continue;
-        out[node] = (struct node_index){ index_of_node(npu, c, node), true };
+        out[node] = index_of_node(npu, c, node);
     }
     /* Collections of merged ranks lie in collections. */
     for (uint32_t node = model_deepest_first(model, model->root); node != NODE_NONE;
          node = model_after_children(model, node)) {
         if (model->nodes[node].type != NODE_COLLECTION || c->kind == DUMP_STRUCTURE) continue;
         out[node] = worst_of_children(out, model, node, high_is_bad);
-        if (!out[node].known) out[node] = (struct node_index){ high_is_bad ? 0 : 1, true };
+        double best = high_is_bad ? 0 : 1;
+        if (!out[node].known) out[node] = (struct node_index){ best, best, true };
     }
 }
 

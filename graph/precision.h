@@ -6,6 +6,11 @@
  *   md5         1 when all checksums are equal, else 0
  *   structure   none
  *
+ * From the second generation on a node with inf or nan among the maxima and minima of its outputs has 1
+ * in the files for msprobe's viewers, whatever Bench has there: every causal mask is. The page and the
+ * summary judge by an index that takes the same inf or nan on both sides for right, and one that only
+ * Bench has for wrong.
+ *
  * A collection has the worst of its children. In the third generation it is 0, 0.5 or 1 for pass,
  * warning and error of its rows.
  */
@@ -17,7 +22,8 @@
 
 /* What is known of a node. */
 struct node_index {
-    double value;
+    double value;  /* of the files for viewers */
+    double judged; /* of the page and the summary */
     bool known;
 };
 

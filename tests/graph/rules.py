@@ -63,7 +63,7 @@ class Case(unittest.TestCase):
     def graph(self, *words, pattern="*.vis", framework=()):
         done = self.run_graph(*words, "--format", "vis", framework=framework)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.errors = done.stderr
+        self.errors, self.said = done.stderr, done.stdout
         files = sorted(glob.glob(self.path("out/" + pattern)))
         self.assertEqual(len(files), 1, files)
         with open(files[0], encoding="utf-8") as file:
@@ -321,6 +321,19 @@ class Indices(Case):
         self.assertEqual(self.index(entry([1.0], [float("inf")]), entry([1.0], [float("inf")])), 1)
         self.assertEqual(self.index(entry([float("nan")], [1.0]), entry([1.0], [1.0])), 0)
         self.assertEqual(self.index(entry([1.0], []), entry([1.0], [])), 0)
+
+    def test_infinities_of_both_sides_are_not_suspicious(self):
+        # A causal mask: in the files 1, as in msprobe's; nobody is sent there.
+        masked = entry([1.0], [tensor(Min=float("-inf"), Mean=float("-inf"), Norm=float("inf"))])
+        self.assertEqual(self.index(masked, masked), 1)
+        self.assertIn("0 suspicious", self.said)
+        self.assertEqual(self.index(masked, entry([1.0], [tensor(Min=float("nan"))])), 1)
+        self.assertIn("1 suspicious", self.said)
+        self.assertEqual(self.index(entry(), entry([1.0], [tensor(Min=float("nan"))])), 0)
+        self.assertIn("1 suspicious", self.said)
+        off = entry([1.0], [tensor(1.6, Min=float("-inf"), Mean=float("-inf"), Norm=float("inf"))])
+        self.index(off, masked)
+        self.assertIn("1 suspicious", self.said)
 
     def test_memory_as_it_is_has_the_best_index(self):
         for api in ("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_with_format"):

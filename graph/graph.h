@@ -36,6 +36,7 @@ struct graph {
     struct node_index *index;     /* by NPU node; NULL for a built graph */
     uint8_t *overflow[2];         /* by node of NPU and Bench: enum overflow_level; NULL without */
     struct comparison_watch watch;
+    const char *folders[2]; /* of NPU and Bench, for readers of the page; NULL: not told */
     /* Set by whoever has several ranks: the number of this one, and the calls of all. NULL: alone. */
     const struct communications *communications;
     unsigned rank;

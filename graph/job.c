@@ -162,6 +162,8 @@ static struct status make_graph(bool *made, struct running *r, const struct grap
     if (task->bench) warn_of_unknown(&graph.bench, task->bench, warnings);
     graph.communications = r->communications;
     graph.rank = task->rank;
+    graph.folders[0] = task->npu;
+    graph.folders[1] = task->bench;
     return finish_graph(r, &graph, &(struct graph_place){ task->step, task->rank, 0 });
 }
 

@@ -234,7 +234,7 @@ static struct status add_merges(struct side_page *s)
 
 static struct status describe_side(struct side_page *s)
 {
-    const char *folder = s->side->data_folder;
+    const char *folder = s->graph->folders[s->bench] ? s->graph->folders[s->bench] : "";
     json_out_format(&s->page->meta, ",\"%s\":{\"count\":%u,\"folder\":", s->bench ? "bench" : "npu",
                     s->n);
     json_out_string(&s->page->meta, folder, strlen(folder));

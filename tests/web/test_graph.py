@@ -195,6 +195,7 @@ class GraphPage(unittest.TestCase):
 
     def test_the_first_suspicious_node_and_its_partner(self):
         self.open(self.pages.compared())
+        self.assertRegex(self.driver.find_element(By.CSS_SELECTOR, ".summary").text, r"nodes, .*suspicious, .*graph/npu against .*graph/bench")
         self.click("#first-suspicious")
         self.wait(f"{self.selected()} === 'Functional.layer_norm.2.forward'")
         self.wait(f"{self.selected('bench')} === 'Functional.layer_norm.2.forward'")
@@ -203,6 +204,8 @@ class GraphPage(unittest.TestCase):
         self.assertIn("6.997486", detail)  # the weight that was multiplied by 1.01: its norm on both sides
         self.assertIn("6.928203", detail)
         self.assertIn("models.py, line", detail)
+        crumbs = "return [...document.querySelectorAll('.crumb')].map((crumb) => crumb.textContent)"
+        self.assertEqual(self.driver.execute_script(crumbs), ["DefaultModel", "h.1", "ln_1", "layer_norm"])  # which layer, not of what class
         self.picture("compared")
 
     def test_folding_shows_the_worst_below(self):

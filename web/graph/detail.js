@@ -8,7 +8,7 @@ import { index_text } from "./bands.js";
 import { measure_pair, statistics } from "./by_hand.js";
 import { communication_part } from "./communication.js";
 import { described_keys } from "./facts.js";
-import { name_parts } from "./names.js";
+import { label_parts } from "./names.js";
 import { tensor_name, values_part } from "./values.js";
 
 const facts_first = ["dtype", "shape", ...statistics, "md5", "requires_grad", "data_name"];
@@ -70,8 +70,7 @@ export class Detail {
         const way = side.ancestors(node), shown = way.length > most_crumbs ? [...way.slice(0, 3), -1, ...way.slice(3 - most_crumbs)] : way;
         const crumbs = shown.map((at) => {
             if (at < 0) return element("span", { class: "quiet" }, "…");
-            const parts = name_parts(side.name(at)), text = parts.kind || parts.path.at(-1) || side.name(at);
-            return element("button", { class: "crumb", type: "button", title: side.name(at), onclick: () => this.on_go(key, at) }, text);
+            return element("button", { class: "crumb", type: "button", title: side.name(at), onclick: () => this.on_go(key, at) }, label_parts(side, at).title);
         });
         return element("nav", { class: "crumbs", "aria-label": words("crumbs") }, crumbs.flatMap((crumb, i) => i ? [element("span", { class: "quiet" }, "›"), crumb] : [crumb]));
     }

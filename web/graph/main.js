@@ -293,7 +293,7 @@ class GraphPage {
             values.map((value) => element("option", { value, selected: value === meta[key] }, value))));
         };
         replace(this.head, element("div", { class: "brand" }, element("span", { class: "logo", "aria-hidden": "true" }, "±"), element("h1", {}, words("title")), chooser("step"), chooser("rank"),
-            element("span", { class: "quiet clip summary" }, this.summary())),
+            element("span", { class: "quiet clip summary", title: this.summary() }, this.summary())),
             shown.length > 1 ? element("nav", { class: "tabs", role: "tablist" }, shown.map((view) => element("button", { role: "tab", type: "button", id: `tab-${view}`,
                 "aria-selected": String(view === this.view), onclick: () => this.show(view) }, words(view === "differences" && !this.compared ? "notes" : `tab.${view}`)))) : null,
             element("div", { class: "tools" }, tool("switch language", words("switch language"), language_toggle), tool("switch theme", "◐", theme_toggle),
@@ -302,10 +302,12 @@ class GraphPage {
 
     // What the graph in sight is, in one line.
     summary() {
-        const { npu } = this.graph, parts = [words("nodes", { count: count_text(npu.count) })];
+        const { npu, bench } = this.graph, parts = [words("nodes", { count: count_text(npu.count) })];
         if (this.by_hand.matches.size) parts.push(words("count by hand", { count: count_text(this.by_hand.matches.size) }));
         if (this.compared && !this.graphs.judged) parts.push(words("count unmatched", { count: count_text(npu.partner.reduce((sum, partner) => sum + (partner < 0), 0)) }));
         if (this.graphs.judged) parts.push(words(npu.suspicious[0] ? "suspicious nodes" : "no suspicious", { count: count_text(npu.suspicious[0]) }));
+        const folder = npu.meta.folder;
+        if (folder) parts.push(bench ? words("folders", { npu: folder, bench: bench.meta.folder }) : folder);
         return parts.join(words("comma"));
     }
 

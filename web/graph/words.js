@@ -158,6 +158,7 @@ export const graph_words = {
     "worst": ["worst", "最差"],
     "suspicious nodes": ["{count} suspicious", "{count} 个可疑"],
     "no suspicious": ["none suspicious", "无可疑节点"],
+    "folders": ["{npu} against {bench}", "{npu} 对比 {bench}"],
     "nodes": ["{count} nodes", "{count} 个节点"],
     "legend": ["Legend", "图例"],
     "legend.rolled": ["outlined: the worst below a folded node", "描边：折叠节点下级的最差值"],

@@ -206,7 +206,9 @@ static struct status make_page(const struct jobs *jobs, const struct compare_opt
     if (!paths) return status_no_memory(jobs->plan->count * sizeof *paths);
     for (size_t i = 0; i < jobs->plan->count; i++)
         if (jobs->outcomes[i].table_path) paths[count++] = jobs->outcomes[i].table_path;
-    struct html_report_request request = { paths, count, options->report, options->file_policy };
+    struct html_report_request request = {
+        .paths = paths, .count = count, .out_path = options->report, .policy = options->file_policy
+    };
     struct status status = count ? html_report_make(&request, options->json ? stderr : stdout)
                                  : status_ok();
     memory_release(paths);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "report/html/html_report.h"
+#include "runner/interrupts.h"
 
 struct report_options {
     const char *out;
@@ -15,10 +16,17 @@ struct report_options {
 static struct status run(int *exit_status, const void *values)
 {
     const struct report_options *options = values;
+    struct interrupts interrupts;
     *exit_status = 0;
-    struct html_report_request request = { options->paths.items, options->paths.count, options->out,
-                                           options->policy };
-    return html_report_make(&request, stdout);
+    TRY(interrupts_open(&interrupts));
+    const struct html_report_request request = { .paths = options->paths.items,
+                                                 .count = options->paths.count,
+                                                 .out_path = options->out,
+                                                 .policy = options->policy,
+                                                 .stop = interrupts_stop(&interrupts) };
+    struct status status = html_report_make(&request, stdout);
+    interrupts_close(&interrupts);
+    return status;
 }
 
 #define AT(member) .offset = offsetof(struct report_options, member)

@@ -278,8 +278,10 @@ static struct status make_page(const struct compare_options *options,
                                const struct output_files *files)
 {
     const char *paths[] = { files->result_path, files->details_path, options->npu, options->gpu };
-    struct html_report_request request = { paths, sizeof paths / sizeof paths[0], options->report,
-                                           options->file_policy };
+    struct html_report_request request = { .paths = paths,
+                                           .count = sizeof paths / sizeof paths[0],
+                                           .out_path = options->report,
+                                           .policy = options->file_policy };
     return options->report ? html_report_make(&request, stdout) : status_ok();
 }
 

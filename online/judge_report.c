@@ -50,7 +50,9 @@ static struct status make_page(const struct run_options *options, const struct r
         paths[RESULT_FILES * i + RESULT_EVIDENCE] = files->evidence_path;
         paths[RESULT_FILES * i + RESULT_RUN] = files->run_path;
     }
-    struct html_report_request request = { paths, count, options->report, options->file_policy };
+    struct html_report_request request = {
+        .paths = paths, .count = count, .out_path = options->report, .policy = options->file_policy
+    };
     struct status status = html_report_make(&request, stdout);
     memory_release(paths);
     return status;

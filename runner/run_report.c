@@ -258,7 +258,9 @@ void run_report_part(const struct run_options *options, const struct run_totals 
 
 static struct status make_page(const struct run_options *options, const char **paths, size_t count)
 {
-    struct html_report_request request = { paths, count, options->report, options->file_policy };
+    struct html_report_request request = {
+        .paths = paths, .count = count, .out_path = options->report, .policy = options->file_policy
+    };
     return html_report_make(&request, stdout);
 }
 

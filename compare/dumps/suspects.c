@@ -1,19 +1,55 @@
 /* Counts of rows, the first that differs, and what has no partner. */
 #include "compare/dumps/suspects.h"
 
-#include "compare/dumps/origin.h"
+#include "compare/dumps/judge.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"
+#include "results/origin.h"
 
 /* Names that are looked through for the nearest one; more would make a dump of another model slow to
  * report. */
 enum { CANDIDATES_MAX = 512 };
+
+static bool row_differs(const struct comparison *c, uint32_t row)
+{
+    return c->rows[row].level == LEVEL_WARNING || c->rows[row].level == LEVEL_ERROR;
+}
 
 static uint32_t first_row_that_differs(const struct comparison *c)
 {
     for (uint32_t row = 0; row < c->npu.n_rows; row++)
         if (row_differs(c, row)) return row;
     return ROW_NONE;
+}
+
+static struct status add_to_origin(struct origin *origin, const struct comparison *c, uint32_t row)
+{
+    const struct dump_row *npu = &c->npu.rows[row];
+    size_t length;
+    const char *entry = dump_entry_name(&c->npu, npu->entry, &length);
+    const struct origin_row next = {
+        .entry = name_slice_of(entry, length),
+        .role = row_is_input(npu)    ? ORIGIN_INPUT
+                : row_is_output(npu) ? ORIGIN_OUTPUT
+                                     : ORIGIN_OTHER,
+        .agrees = c->rows[row].level == LEVEL_PASS,
+        .differs = row_differs(c, row),
+        .row = row,
+    };
+    return origin_add(origin, &next);
+}
+
+static struct status find_origin(uint32_t *row, const struct comparison *c)
+{
+    struct origin origin;
+    uint64_t found = ORIGIN_NONE;
+    struct status status = origin_start(&origin);
+    for (uint32_t i = 0; i < c->npu.n_rows && !status.code; i++)
+        status = add_to_origin(&origin, c, i);
+    if (!status.code) status = origin_end(&found, &origin);
+    *row = found == ORIGIN_NONE ? ROW_NONE : (uint32_t)found;
+    origin_release(&origin);
+    return status;
 }
 
 /* ---- entries without a partner ---------------------------------------------------------- */
@@ -63,7 +99,7 @@ static uint32_t name_nearest(struct unmatched_entry *out, const struct free_entr
 struct status suspects_find(struct suspects *out, const struct comparison *c)
 {
     uint32_t origin;
-    TRY(origin_find(&origin, c));
+    TRY(find_origin(&origin, c));
     struct free_entries *lists = memory_allocate_zeroed(2, sizeof *lists);
     if (!lists) return status_no_memory(2 * sizeof *lists);
     *out = (struct suspects){ .bench_only = c->pairing.n_bench_only,

@@ -17,7 +17,7 @@ struct suspects {
     uint64_t bench_only;         /* rows */
     /* The first warning or error of our own verdicts. */
     uint32_t first_row;
-    /* Where the difference arises (origin.h). ROW_NONE when every difference comes in through an
+    /* Where the difference arises (results/origin.h). ROW_NONE when every difference comes in through an
      * input; first_row is where it does then. */
     uint32_t origin;
     /* Entries none of whose rows has a partner: the first UNMATCHED_SHOWN of each side. */

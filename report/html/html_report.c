@@ -67,13 +67,15 @@ static void describe_files(struct text_out *meta, const struct input *input)
 
 static struct status add_input(struct html_report_summary *summary, struct text_out *meta,
                                struct columns *columns, const struct input *input,
-                               struct file_policy policy)
+                               const struct html_report_request *request)
 {
+    struct file_policy policy = request->policy;
     struct overview overview;
     struct input_notes notes = { .items[0].set = false };
     uint64_t first = columns->rows;
-    struct status status = overview_create(&overview);
-    if (!status.code) status = input_rows_read(columns, &overview, &notes, input, policy);
+    struct status status = overview_create(&overview, input->layout->directions_apart);
+    if (!status.code)
+        status = input_rows_read(columns, &overview, &notes, input, policy, request->stop);
     if (!status.code) {
         text_out_string(meta, summary->inputs ? ",{\"label\":" : "{\"label\":");
         json_out_string(meta, input->label, strlen(input->label));
@@ -91,14 +93,15 @@ static struct status add_input(struct html_report_summary *summary, struct text_
 }
 
 static struct status write_into(struct html_report_summary *summary, struct page *page,
-                                const struct inputs *inputs, struct file_policy policy)
+                                const struct inputs *inputs,
+                                const struct html_report_request *request)
 {
     struct text_out meta = { .status.code = STATUS_OK };
     struct columns columns;
     struct status status = columns_create(&columns, page, page_forms, PAGE_COLUMNS);
     json_out_format(&meta, "{\"format\":1,\"program\":\"probe-ut %s\",\"inputs\":[", PROBE_VERSION);
     for (size_t i = 0; !status.code && i < inputs->count; i++)
-        status = add_input(summary, &meta, &columns, &inputs->items[i], policy);
+        status = add_input(summary, &meta, &columns, &inputs->items[i], request);
     summary->rows = columns.rows;
     json_out_format(&meta, "],\"rows\":%llu,", (unsigned long long)columns.rows);
     if (!status.code) status = columns_finish(&columns, &meta);
@@ -122,7 +125,7 @@ struct status html_report_write(struct html_report_summary *out,
     struct page *page = memory_allocate(sizeof *page);
     struct status status = page ? page_open(page, request->out_path, template)
                                 : status_no_memory(sizeof *page);
-    if (!status.code) status = write_into(out, page, &inputs, request->policy);
+    if (!status.code) status = write_into(out, page, &inputs, request);
     if (page && !status.code) out->bytes = page->written;
     if (page) page_discard(page);
     memory_release(page);

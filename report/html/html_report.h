@@ -9,13 +9,14 @@
 #include <stdio.h>
 
 #include "core/file.h"
-#include "core/status.h"
+#include "core/stop.h"
 
 struct html_report_request {
     const char *const *paths; /* directories and files; see report/html/inputs.h */
     size_t count;
     const char *out_path; /* of the page */
     struct file_policy policy;
+    struct stop stop; /* asked now and then */
 };
 
 /* What was written. */
@@ -28,7 +29,7 @@ struct html_report_summary {
 
 /* Read the results and write the page, which replaces an older one.
  *
- *   errors  what inputs_find reports; what reading and writing report. No page is left then
+ *   errors  what inputs_find reports; what reading and writing report; STATUS_INTERRUPTED. No page is left then
  */
 struct status html_report_write(struct html_report_summary *out,
                                 const struct html_report_request *request);

@@ -7,6 +7,7 @@
 #ifndef PROBE_REPORT_HTML_INPUT_ROWS_H
 #define PROBE_REPORT_HTML_INPUT_ROWS_H
 
+#include "core/stop.h"
 #include "pages/columns.h"
 #include "report/html/inputs.h"
 #include "report/html/overview.h"
@@ -39,10 +40,11 @@ extern const char *const input_note_names[NOTE_KINDS];
 /* Read all rows of an input behind those that `columns` has.
  *
  *   notes   zeroed by the caller
- *   errors  files that cannot be opened; STATUS_NO_MEMORY, STATUS_IO. Bad content is noted
+ *   stop    asked now and then
+ *   errors  files that cannot be opened; STATUS_INTERRUPTED; STATUS_NO_MEMORY, STATUS_IO. Bad content is noted
  */
 struct status input_rows_read(struct columns *columns, struct overview *overview,
                               struct input_notes *notes, const struct input *input,
-                              struct file_policy policy);
+                              struct file_policy policy, struct stop stop);
 
 #endif

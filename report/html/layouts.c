@@ -180,7 +180,7 @@ static const struct layout_cell dumps_cells[] = {
     { "Bench l2norm", CELL_NUMBER, PAGE_BENCH_NORM },
     { "Accuracy Reached or Not", CELL_VERDICT, PAGE_VERDICT },
     { "Result", CELL_VERDICT, PAGE_VERDICT },
-    { "Verdict", CELL_VERDICT, PAGE_VERDICT }, /* ours, besides that of msprobe */
+    { "Verdict", CELL_OWN_VERDICT, PAGE_VERDICT },
     { "Err_message", CELL_TEXT, PAGE_MESSAGE },
     { "NPU_Stack_Info", CELL_TEXT, PAGE_STACK },
 };
@@ -202,12 +202,13 @@ static const char *const timings_marks[] = { "API name", "reference s", "device 
 
 #define CELLS(list) .cells = list, .count = sizeof list / sizeof list[0]
 const struct layout layouts[LAYOUTS] = {
-    [LAYOUT_DETAILS] = { "run", details_marks, CELLS(details_cells), VERDICT_BLANK },
-    [LAYOUT_DISTANCES] = { "run", distances_marks, CELLS(distances_cells), VERDICT_BLANK },
-    [LAYOUT_THREE_WAY] = { "three-way", three_way_marks, CELLS(three_way_cells), VERDICT_BLANK },
-    [LAYOUT_DUMPS] = { "dumps", dumps_marks, CELLS(dumps_cells), VERDICT_PASS },
-    [LAYOUT_RESULT] = { "calls", result_marks, CELLS(result_cells), VERDICT_BLANK },
-    [LAYOUT_TIMINGS] = { "timings", timings_marks, NULL, 0, VERDICT_BLANK },
+    [LAYOUT_DETAILS] = { "run", details_marks, CELLS(details_cells), VERDICT_BLANK, false },
+    [LAYOUT_DISTANCES] = { "run", distances_marks, CELLS(distances_cells), VERDICT_BLANK, false },
+    [LAYOUT_THREE_WAY] = { "three-way", three_way_marks, CELLS(three_way_cells), VERDICT_BLANK,
+                           false },
+    [LAYOUT_DUMPS] = { "dumps", dumps_marks, CELLS(dumps_cells), VERDICT_PASS, true },
+    [LAYOUT_RESULT] = { "calls", result_marks, CELLS(result_cells), VERDICT_BLANK, false },
+    [LAYOUT_TIMINGS] = { "timings", timings_marks, NULL, 0, VERDICT_BLANK, false },
 };
 
 bool layout_is_of_run(const struct layout *layout)

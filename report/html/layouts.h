@@ -83,11 +83,12 @@ extern const struct column_form page_forms[PAGE_COLUMNS];
 enum cell_use {
     CELL_NAME, /* of the row */
     CELL_VERDICT,
-    CELL_NUMBER,    /* `column` */
-    CELL_CODE,      /* `column` */
-    CELL_TEXT,      /* `column` */
-    CELL_JUDGEMENT, /* verdict on the metric `column`: the first that failed decided the row */
-    CELL_BACKWARD   /* verdict of the gradients, in a file with a row per call */
+    CELL_NUMBER,      /* `column` */
+    CELL_CODE,        /* `column` */
+    CELL_TEXT,        /* `column` */
+    CELL_JUDGEMENT,   /* verdict on the metric `column`: the first that failed decided the row */
+    CELL_OWN_VERDICT, /* ours, besides that of msprobe: empty where nothing was judged */
+    CELL_BACKWARD     /* verdict of the gradients, in a file with a row per call */
 };
 
 struct layout_cell {
@@ -112,6 +113,8 @@ struct layout {
     const struct layout_cell *cells;
     size_t count;
     enum verdict empty_verdict; /* what an empty verdict cell means */
+    bool
+        directions_apart; /* forward and backward of a call do not stand together; rows are inputs, too */
 };
 
 extern const struct layout layouts[LAYOUTS];

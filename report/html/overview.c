@@ -16,9 +16,10 @@ struct overview_group {
     struct overview_seconds seconds;
 };
 
-struct status overview_create(struct overview *out)
+struct status overview_create(struct overview *out, bool of_dumps)
 {
-    *out = (struct overview){ .first_failed = UINT64_MAX };
+    *out = (struct overview){ .first_failed = UINT64_MAX, .of_dumps = of_dumps };
+    TRY(origin_start(&out->origin));
     TRY(text_table_create(&out->reasons));
     TRY(text_table_create(&out->apis.names));
     TRY(text_table_create(&out->dtypes.names));
@@ -34,6 +35,7 @@ static void groups_release(struct overview_groups *groups)
 
 void overview_release(struct overview *overview)
 {
+    origin_release(&overview->origin);
     text_table_release(&overview->reasons);
     groups_release(&overview->apis);
     groups_release(&overview->dtypes);
@@ -87,7 +89,8 @@ static void end_call(struct overview *overview)
 {
     if (!overview->calls) return;
     for (int direction = 0; direction < 2; direction++)
-        overview->call_counts[direction][overview->call_verdicts[direction]]++;
+        if (overview->call_has[direction] || !overview->of_dumps)
+            overview->call_counts[direction][overview->call_verdicts[direction]]++;
 }
 
 /* Rows of a call stand together. */
@@ -102,7 +105,9 @@ static struct status add_to_call(struct overview *overview, const struct overvie
         csv_buffer_clear(&overview->call);
         TRY(csv_append_bytes(&overview->call, row->call.bytes, row->call.length));
         overview->call_verdicts[0] = overview->call_verdicts[1] = VERDICT_BLANK;
+        overview->call_has[0] = overview->call_has[1] = false;
     }
+    overview->call_has[row->backward] = true;
     enum verdict both[2] = { overview->call_verdicts[row->backward], row->verdict };
     overview->call_verdicts[row->backward] = verdict_combine(both, 2);
     return status_ok();
@@ -147,9 +152,48 @@ static struct status add_reason(struct overview *overview, struct csv_text messa
     return status_ok();
 }
 
+/* Behind the direction of a row's name, so that a module may be called "input". */
+static size_t behind_direction(struct name_slice name)
+{
+    const char *forward = memmem(name.text, name.length, ".forward.", 9);
+    const char *backward = memmem(name.text, name.length, ".backward.", 10);
+    const char *first = forward && (!backward || forward < backward) ? forward : backward;
+    return first ? (size_t)(first - name.text) : 0;
+}
+
+/* The entry ends where ".input.", ".output." or ".parameters." stands in the name of a row. */
+static struct origin_row origin_row_of(const struct overview_row *row)
+{
+    static const struct {
+        const char *word;
+        enum origin_role role;
+    } sections[] = { { ".input.", ORIGIN_INPUT },
+                     { ".output.", ORIGIN_OUTPUT },
+                     { ".parameters.", ORIGIN_INPUT } };
+    struct origin_row out = { .entry = { row->name.bytes, row->name.length },
+                              .role = ORIGIN_OTHER,
+                              .agrees = row->agrees,
+                              .differs = row->verdict == VERDICT_ERROR ||
+                                         row->verdict == VERDICT_WARNING,
+                              .row = row->row };
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        size_t from = behind_direction(out.entry);
+        const char *at = memmem(out.entry.text + from, out.entry.length - from, sections[i].word,
+                                strlen(sections[i].word));
+        if (!at) continue;
+        out.entry.length = (size_t)(at - out.entry.text);
+        out.role = sections[i].role;
+    }
+    return out;
+}
+
 struct status overview_add_row(struct overview *overview, const struct overview_row *row)
 {
     overview->rows++;
+    if (overview->of_dumps) {
+        struct origin_row of_dumps = origin_row_of(row);
+        TRY(origin_add(&overview->origin, &of_dumps));
+    }
     overview->row_counts[row->backward][row->verdict]++;
     add_to_worst(overview, row);
     TRY(add_to_call(overview, row));
@@ -309,9 +353,21 @@ static void write_time(struct text_out *to, const struct overview *overview)
     json_out_format(to, "]}");
 }
 
+/* null when every difference came in through an input. */
+static struct status write_origin(struct text_out *to, struct overview *overview)
+{
+    uint64_t row;
+    if (!overview->of_dumps) return status_ok();
+    TRY(origin_end(&row, &overview->origin));
+    if (row == ORIGIN_NONE) json_out_format(to, "\"origin\":null,");
+    else json_out_format(to, "\"origin\":%llu,", (unsigned long long)row);
+    return status_ok();
+}
+
 struct status overview_finish(struct overview *overview, struct text_out *to)
 {
     end_call(overview);
+    TRY(write_origin(to, overview));
     json_out_format(to, "\"rows\":%llu,\"calls\":%llu,", (unsigned long long)overview->rows,
                     (unsigned long long)overview->calls);
     write_both_counts(to, "row_counts", overview->row_counts);

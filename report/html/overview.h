@@ -12,6 +12,7 @@
 #include "core/text_table.h"
 #include "formats/text_out.h"
 #include "report/html/evidence_row.h"
+#include "results/origin.h"
 #include "standards/judge.h"
 
 enum {
@@ -25,8 +26,8 @@ enum {
 struct overview_row {
     uint64_t row; /* of the page */
     enum verdict verdict;
-    bool backward;
-    struct csv_text call, api, dtype, message;
+    bool backward, agrees; /* with the other dump, in a comparison of two */
+    struct csv_text name, call, api, dtype, message;
     double allowance;                    /* NaN: not known */
     double error;                        /* stands in for an unknown allowance; NaN: not known */
     const struct evidence_row *evidence; /* NULL: none */
@@ -61,9 +62,12 @@ struct overview {
     uint64_t call_counts[2][VERDICT_SKIP + 1];
     struct csv_buffer call; /* name of the call that rows are adding to */
     enum verdict call_verdicts[2];
+    bool call_has[2]; /* rows of the direction */
     struct worst_note worst[OVERVIEW_WORST];
     size_t n_worst;
     uint64_t first_failed; /* row; UINT64_MAX for none */
+    bool of_dumps;         /* a comparison of two dumps */
+    struct origin origin;  /* of one: where its difference arises */
     struct text_table reasons;
     uint64_t reason_counts[OVERVIEW_REASONS + 1]; /* the last is for all other reasons */
     struct overview_groups apis, dtypes, timed_apis;
@@ -73,7 +77,7 @@ struct overview {
 };
 
 /* Start with overview_create, end with overview_release. */
-struct status overview_create(struct overview *out);
+struct status overview_create(struct overview *out, bool of_dumps);
 void overview_release(struct overview *overview);
 
 struct status overview_add_row(struct overview *overview, const struct overview_row *row);

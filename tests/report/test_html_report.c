@@ -3,6 +3,7 @@
 #include "report/html/html_report.h"
 
 #include <cJSON.h>
+#include <dirent.h>
 
 #include "core/file.h"
 #include "support/html_page.h"
@@ -52,8 +53,10 @@ static struct html_report_summary summary;
 
 static struct status try_report(const char *const *paths, size_t count)
 {
-    struct html_report_request request = { paths, count, scratch_path(&scratch, "page.html"),
-                                           FILES_CHECKED };
+    struct html_report_request request = { .paths = paths,
+                                           .count = count,
+                                           .out_path = scratch_path(&scratch, "page.html"),
+                                           .policy = FILES_CHECKED };
     return html_report_write(&summary, &request);
 }
 
@@ -200,6 +203,80 @@ START_TEST(comparisons)
 }
 END_TEST
 
+/* Forward and backward calls stand apart in a dump; the output to look at first is one whose inputs agree. */
+START_TEST(where_a_difference_arises)
+{
+    static const char header[] = "NPU Name,Bench Name,Max diff,MaxRelativeErr,Result,Err_message";
+    static const struct {
+        const char *rows, *origin;
+    } cases[] = {
+        { "Torch.a.0.forward.input.0,b,0,0.0%,,\nTorch.a.0.forward.output.0,b,9,900.0%,Warning,\n"
+          "Torch.a.0.backward.input.0,b,0,0.0%,,\nTorch.a.0.backward.output.0,b,9,900.0%,Warning,"
+          "\n",
+          "1" },
+        { "Torch.a.0.forward.input.0,b,9,900.0%,Warning,\nTorch.a.0.forward.output.0,b,9,9%,"
+          "Warning,\n"
+          "Torch.a.0.backward.input.0,b,0,0.0%,,\nTorch.a.0.backward.output.0,b,9,900.0%,Warning,"
+          "\n",
+          "null" },
+        { "Torch.a.0.forward.input.0,N/A,N/A,N/A,N/A,\nTorch.a.0.forward.output.0,b,9,9%,Warning,\n"
+          "Module.input.N.backward.0.input.0,b,0,0.0%,,\nModule.input.N.backward.0.output.0,b,1,9%,"
+          "Warning,\n",
+          "3" },
+    };
+    char text[1200];
+    snprintf(text, sizeof text, "%s\n%s", header, cases[_i].rows);
+    put("", "compare_result_" STAMP ".csv", text);
+    cJSON *meta = report_on_scratch();
+    ck_assert_str_eq(member(meta, 0, "origin"), cases[_i].origin);
+    const cJSON *calls = cJSON_GetObjectItem(input(meta, 0), "call_counts");
+    for (int direction = 0; direction < 2; direction++)
+        ck_assert_int_eq(cJSON_GetArrayItem(cJSON_GetArrayItem(calls, direction), 0)->valueint, 0);
+    cJSON_Delete(meta);
+}
+END_TEST
+
+/* Our verdict stands beside msprobe's and decides, also where it is empty: nothing was judged. */
+START_TEST(our_verdict_decides)
+{
+    put("", "compare_result_" STAMP ".csv",
+        "NPU Name,Bench Name,Max diff,Result,Err_message,Verdict\n"
+        "Torch.a.0.forward.input.0,b,N/A,,,\nTorch.a.0.forward.input.1,b,N/A,,,error\n"
+        "Torch.a.0.forward.output.0,b,1,Warning,,pass\n");
+    cJSON *meta = report_on_scratch();
+    ck_assert_str_eq(member(meta, 0, "row_counts"), "[[0,1,0,1,1],[0,0,0,0,0]]");
+    cJSON_Delete(meta);
+}
+END_TEST
+
+static int is_page(const struct dirent *entry) { return strstr(entry->d_name, ".html") != NULL; }
+
+static bool always(void *context)
+{
+    (void)context;
+    return true;
+}
+
+START_TEST(an_interrupt_leaves_nothing)
+{
+    static char rows[1 << 16];
+    size_t at = (size_t)snprintf(rows, sizeof rows, "NPU Name,Bench Name,Max diff,Result\n");
+    for (int i = 0; i < 1000; i++)
+        at +=
+            (size_t)snprintf(rows + at, sizeof rows - at, "Torch.a.%d.forward.output.0,b,0,\n", i);
+    put("", "compare_result_" STAMP ".csv", rows);
+    const char *paths[] = { scratch.path };
+    const struct html_report_request request = { .paths = paths,
+                                                 .count = 1,
+                                                 .out_path = scratch_path(&scratch, "page.html"),
+                                                 .stop = { always, NULL } };
+    ck_assert_int_eq(html_report_write(&summary, &request).code, STATUS_INTERRUPTED);
+    struct dirent **entries;
+    ck_assert_int_eq(scandir(scratch.path, &entries, is_page, NULL), 0);
+    free(entries);
+}
+END_TEST
+
 /* A run that is still going on, or was killed: what is whole is shown. */
 START_TEST(torn_files)
 {
@@ -312,6 +389,9 @@ int main(void)
     tcase_add_test(tests, several_inputs);
     tcase_add_test(tests, verdicts_alone);
     tcase_add_test(tests, comparisons);
+    tcase_add_loop_test(tests, where_a_difference_arises, 0, 3);
+    tcase_add_test(tests, our_verdict_decides);
+    tcase_add_test(tests, an_interrupt_leaves_nothing);
     tcase_add_test(tests, torn_files);
     tcase_add_test(tests, files_of_another_run);
     tcase_add_test(tests, what_is_no_result_is_refused);

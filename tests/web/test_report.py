@@ -90,9 +90,10 @@ class Pages:
         """The damaged dump against the sound one, as a workbook and as CSV."""
         self.make("wrong")
         self.write("compare.json", json.dumps({"npu_path": self.path("dump/dump.json"), "bench_path": f"{DATA}/dumps/m2/L1_tensor/dump.json",
-                                               "is_print_compare_log": False}))
+                                               "stack_path": self.path("stack.json"), "is_print_compare_log": False}))
+        self.write("stack.json", json.dumps({f"Functional.{name}.forward": ["File models.py, line 7, in forward, \n y = f('a', 'b')"] for name in ("gelu.1", "layer_norm.2")}))
         program("compare", "-i", self.path("compare.json"), "-o", self.path("csv"), "--format", "csv", "--no-progress")
-        program("compare", "-i", self.path("compare.json"), "-o", self.path("dumps"), "--no-progress", "--report", self.path("dumps.html"))
+        program("compare", "-i", self.path("compare.json"), "-o", self.path("dumps"), "--no-progress", "-s", "--report", self.path("dumps.html"))
 
     def before_after(self):
         self.make("wrong")
@@ -445,10 +446,12 @@ class ReportTest(unittest.TestCase):
         # A softmax that is half too large keeps its direction, which is all that the rules of a comparison ask.
         for name in ("gelu.1", "layer_norm.2"):
             self.assertIn(f"Functional.{name}.forward.output.0", self.text(".worst-list"))
+        self.assertIn("First output that differs while its inputs agree: Functional.", self.driver.find_element(By.CSS_SELECTOR, "#page").text)
         self.picture("dumps", whole=True)
         self.one(".worst").click()
         self.wait("document.querySelector('#detail-name')")
         self.assertIn("cosine similarity", self.text(".detail"))
+        self.assertRegex(self.text(".detail"), r"models.py, line 7, in forward\n\s*y = f\('a', 'b'\)")  # of an output; the file has it beside the first input
 
     def test_before_and_after(self):
         self.open("before_after")

@@ -7,6 +7,7 @@ import { words } from "../common/language.js";
 import { count_text, number_text, share_text } from "../common/numbers.js";
 import { theme_color } from "../common/theme.js";
 import { metric_ids, metric_is_reached, metric_words, standard_words } from "./metrics.js";
+import { stack_lines } from "./model.js";
 import { limit_bar } from "./pieces.js";
 import { verdict_badge, verdict_sign } from "../common/verdicts.js";
 import { findings_of, plain_number, why_sentence } from "./why.js";
@@ -171,7 +172,7 @@ export async function detail_draw(pane, results, row, actions) {
     const [name, verdict, reason, facts, numbers, beside, reference, stack, partner] = await Promise.all([
         results.columns.text("name", row), results.verdict(row), results.reason(row), facts_line(results, row),
         results.numbers(row, metric_ids), beside_part(results, row, actions), results.code_text("reference", row),
-        results.columns.text("stack", row), results.columns.text("partner", row)]);
+        results.stack(row), results.columns.text("partner", row)]);
     if (pane.turn !== turn) return;
     const evidence = reason.evidence, usable = evidence && !evidence.unreadable ? evidence : null;
     const call = name.replace(/\.(forward|backward)\..*$/, "");
@@ -197,7 +198,7 @@ export async function detail_draw(pane, results, row, actions) {
         usable && typeof usable.repeat === "string" ? command_box(words("repeat"), usable.repeat) : null,
         beside,
         reason.message.trim() ? part(words("message"), element("p", { class: "prose" }, reason.message.trim())) : null,
-        stack && stack !== "N/A" && stack !== "None" ? part(words("stack"), element("pre", { class: "mono" }, stack), copy_button(stack)) : null,
+        stack ? command_box(words("stack"), stack_lines(stack)) : null,
         metrics_part(numbers, usable),
         evidence ? evidence.unreadable ? element("p", { class: "quiet" }, words("unreadable evidence")) : evidence.cut ? element("p", { class: "quiet" }, words("cut evidence")) : null
             : missing_evidence_part(results.inputs[results.input_of(row)]));

@@ -22,13 +22,16 @@ export const telling_metrics = [
     "max_relative_error", "min_relative_error", "mean_relative_error", "norm_relative_error", "max_abs_error", "cosine"];
 const errors_of_statistics = telling_metrics.slice(0, 4);
 
-// Of the numbers of a row by metric: { metric, value } or null. Any of the recorded statistics may be the one that is
-// off, so the largest of their errors is told; of tensors the first number that is there.
-export function telling_metric(numbers) {
+// Of the numbers of a row by metric: what tells most, as [{ metric, value }]. Any of the recorded statistics may be the
+// one that is off, so the largest of their errors is told; tensors are judged by cosine and largest error; else the
+// first number that is there.
+export function telling_numbers(numbers) {
     const found = telling_metrics.filter((metric) => numbers.has(metric)).map((metric) => ({ metric, value: numbers.get(metric) }));
     const statistics = found.filter(({ metric }) => errors_of_statistics.includes(metric));
-    if (!numbers.has("norm_relative_error") && !numbers.has("min_relative_error")) return found[0] ?? null;
-    return statistics.reduce((most, next) => (next.value > most.value ? next : most));
+    if (numbers.has("norm_relative_error") || numbers.has("min_relative_error"))
+        return [statistics.reduce((most, next) => (next.value > most.value ? next : most))];
+    const judged = ["cosine", "max_abs_error"].filter((metric) => numbers.has(metric));
+    return judged.length === 2 ? judged.map((metric) => ({ metric, value: numbers.get(metric) })) : found.slice(0, 1);
 }
 
 export function metric_is_reached(metric) {

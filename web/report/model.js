@@ -2,8 +2,20 @@
 
 import { block_bytes, block_meta } from "../common/blocks.js";
 import { Columns } from "../common/columns.js";
-import { telling_metric, telling_metrics } from "./metrics.js";
+import { telling_metrics, telling_numbers } from "./metrics.js";
 import { verdict_failed } from "../common/verdicts.js";
+
+function entry_of(name) {
+    return /^.*?\.(forward|backward)(\.\d+)?(?=\.|$)/.exec(name)?.[0] ?? name;
+}
+
+// The frames of a stack, one below the other. A comparison writes them as a list of texts in Python.
+export function stack_lines(stack) {
+    const texts = stack.startsWith("[") ? [...stack.matchAll(/'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"/gs)].map(([, single, double]) => single ?? double) : [];
+    const escapes = { n: "\n", t: "\t" };
+    return (texts.length ? texts : [stack]).map((text) => text.replace(/\\(.)/gs, (_, letter) => escapes[letter] ?? letter)
+        .replace(/,?\s*\n\s*/g, "\n    ").trim()).join("\n");
+}
 
 export class Results {
     constructor(meta, load) {
@@ -64,13 +76,25 @@ export class Results {
         return found;
     }
 
+    // Where the call was made: comparisons say it in the first row of an entry, which others of it look up.
+    async stack(row) {
+        const farthest = 200, entry = entry_of(await this.columns.text("name", row)), first = this.inputs[this.input_of(row)].first;
+        if (!this.columns.has("stack")) return "";
+        for (let at = row; at >= first && at > row - farthest; at--) {
+            if (entry_of(await this.columns.text("name", at)) !== entry) break;
+            const stack = await this.columns.text("stack", at);
+            if (stack && stack !== "N/A" && stack !== "None") return stack;
+        }
+        return "";
+    }
+
     // Everything that "why" is told from.
     async reason(row) {
         const [evidence, message, metric] = await Promise.all([
             this.evidence(row), this.columns.text("message", row), this.code_text("decided_by", row)]);
         const decided = metric && this.columns.has(metric) ? { metric, value: (await this.numbers(row, [metric])).get(metric) ?? NaN } : null;
         const numbers = evidence || decided ? new Map() : await this.numbers(row, telling_metrics);
-        return { evidence, message, decided, largest: telling_metric(numbers) };
+        return { evidence, message, decided, telling: telling_numbers(numbers) };
     }
 
     // Rows of the other inputs with the same name, by input; the k-th of equal names goes with the k-th.

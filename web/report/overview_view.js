@@ -51,6 +51,18 @@ function outcome_line(results, actions) {
     return element("p", { class: "outcome" }, words("some failed", { count: count_text(failed) }), " ", link);
 }
 
+// Of a comparison of two dumps: the output to look at first.
+function origin_line(results, actions) {
+    const inputs = results.inputs.filter((input) => input.origin !== undefined && count_of(input, "error") + count_of(input, "warning"));
+    return inputs.map((input) => {
+        const where = results.inputs.length > 1 ? [" ", element("span", { class: "pill quiet" }, input.label)] : [];
+        if (input.origin === null) return element("p", { class: "outcome" }, words("no origin"), where);
+        const link = element("button", { class: "link mono", type: "button", onclick: () => actions.open_row(input.origin) });
+        results.columns.text("name", input.origin).then((name) => link.append(breakable(name)));
+        return element("p", { class: "outcome" }, words("origin"), " ", link, where);
+    });
+}
+
 // What somebody chose not to keep stands in small print; the other notes have a panel.
 const evidence_notes = ["no evidence", "failing evidence"];
 
@@ -70,12 +82,12 @@ function checked_panel(results, actions) {
     const lead = element("p", { class: "lead" }, words(runs_only ? "outputs of calls" : "rows of calls", { rows: count_text(results.rows), calls: count_text(calls) }));
     if (single) {
         const input = results.inputs[0];
-        return panel(words("what was checked"), null, lead, outcome_line(results, actions),
+        return panel(words("what was checked"), null, lead, outcome_line(results, actions), origin_line(results, actions),
             element("p", { class: "facts" }, [input_time(input), ...input_facts(input)].filter(Boolean).map((fact) => element("span", { class: "fact" }, fact))),
             element("details", { class: "files" }, element("summary", {}, words("files")),
                 element("ul", {}, input.files.map((file) => element("li", { class: "mono" }, breakable(file))))), missing_evidence(results));
     }
-    return panel(words("what was checked"), null, lead, outcome_line(results, actions), missing_evidence(results));
+    return panel(words("what was checked"), null, lead, outcome_line(results, actions), origin_line(results, actions), missing_evidence(results));
 }
 
 function inputs_panel(results, actions) {

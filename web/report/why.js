@@ -42,19 +42,19 @@ function worst_sentence(evidence) {
     return words("why.worst", { index: typeof worst.at === "string" ? worst.at : worst.index, want: number_text(worst.want, 6), got: number_text(worst.got, 6) });
 }
 
-// What the files say, and the number that says most where there is no limit to name.
-function message_sentence(message, largest) {
+// What the files say, and the numbers that say most where there is no limit to name.
+function message_sentence(message, telling) {
     const text = message.replace(/\s+/g, " ").trim();
-    if (!largest) return text || words("why.unknown");
-    return [text, words("why.metric", { metric: capital(metric_words(largest.metric)), value: number_text(largest.value) })].filter(Boolean).join(words("sentence gap"));
+    const numbers = telling.map(({ metric, value }) => words("why.metric", { metric: capital(metric_words(metric)), value: number_text(value) }));
+    return [text, ...numbers].filter(Boolean).join(words("sentence gap")) || words("why.unknown");
 }
 
-// evidence: of the row, or null; message: of the row; decided, largest: { metric, value } or null
-export function why_sentence({ evidence, message, decided, largest }) {
+// evidence: of the row, or null; message: of the row; decided: { metric, value } or null; telling: a list of such
+export function why_sentence({ evidence, message, decided, telling = [] }) {
     const limit = evidence ? deciding_limit(evidence) : null;
     if (limit) return [limit_sentence(limit), worst_sentence(evidence)].filter(Boolean).join(words("sentence gap"));
     if (decided) return words("why.decided", { metric: capital(metric_words(decided.metric)), value: number_text(decided.value) });
-    return message_sentence(message, largest);
+    return message_sentence(message, telling);
 }
 
 // What a failing row looks like, likeliest first: [{ mistake, class, explains, exact, close, elements }] with NaN for

@@ -11,19 +11,27 @@ if (!globalThis.navigator) globalThis.navigator = { language: "en" };
 const { language_start, words } = await import("../../../web/common/language.js");
 const { why_sentence } = await import("../../../web/report/why.js");
 const { histogram_bins } = await import("../../../web/report/detail_view.js");
-const { metric_ids, telling_metric } = await import("../../../web/report/metrics.js");
+const { stack_lines } = await import("../../../web/report/model.js");
+const { metric_ids, telling_numbers } = await import("../../../web/report/metrics.js");
 language_start(report_words);
 
-test("the number that says most", () => {
-    const told = (numbers) => telling_metric(new Map(Object.entries(numbers)));
-    assert.equal(told({}), null);
-    // of tensors the largest relative error, whatever else is there
-    assert.deepEqual(told({ max_relative_error: 0.1, mean_relative_error: 0.5, cosine: 1 }), { metric: "max_relative_error", value: 0.1 });
-    assert.deepEqual(told({ cosine: 0.5 }), { metric: "cosine", value: 0.5 });
+test("the numbers that say most", () => {
+    const told = (numbers) => telling_numbers(new Map(Object.entries(numbers))).map(({ metric, value }) => [metric, value]);
+    assert.deepEqual(told({}), []);
+    // tensors are judged by cosine and largest error
+    assert.deepEqual(told({ max_relative_error: 4.5e15, max_abs_error: 1, cosine: 0.97 }), [["cosine", 0.97], ["max_abs_error", 1]]);
+    assert.deepEqual(told({ max_relative_error: 0.1, max_abs_error: 0.5 }), [["max_relative_error", 0.1]]);
+    assert.deepEqual(told({ cosine: 0.5 }), [["cosine", 0.5]]);
     // of statistics the one that is off
     assert.deepEqual(told({ max_relative_error: 0.01, min_relative_error: 0, mean_relative_error: 0.8, norm_relative_error: 0.02 }),
-        { metric: "mean_relative_error", value: 0.8 });
-    assert.deepEqual(told({ norm_relative_error: 0.02, max_abs_error: 3 }), { metric: "norm_relative_error", value: 0.02 });
+        [["mean_relative_error", 0.8]]);
+    assert.deepEqual(told({ norm_relative_error: 0.02, max_abs_error: 3 }), [["norm_relative_error", 0.02]]);
+});
+
+test("a stack that a comparison wrote", () => {
+    assert.equal(stack_lines("['File a.py, line 1, in f, \\n g(x)', \"File b.py, line 2, in <module>, \\n f('a', 'b')\"]"),
+        "File a.py, line 1, in f\n    g(x)\nFile b.py, line 2, in <module>\n    f('a', 'b')");
+    assert.equal(stack_lines("somewhere"), "somewhere");
 });
 
 test("numbers as people read them", () => {
@@ -76,7 +84,7 @@ test("why, in one sentence", () => {
     assert.equal(why_sentence({ evidence: { limits: [] }, message: "the kernel\n crashed ", decided: null }), "the kernel crashed");
     assert.equal(why_sentence({ evidence: null, message: "", decided: { metric: "rmse_quotient", value: 3 } }), "Rms error, NPU/GPU is beyond its limit (3).");
     assert.equal(why_sentence({ evidence: null, message: "", decided: null }), "The files do not say why.");
-    assert.equal(why_sentence({ evidence: null, message: "look", decided: null, largest: { metric: "max_relative_error", value: 0.5 } }), "look Max relative error is 0.5.");
+    assert.equal(why_sentence({ evidence: null, message: "look", decided: null, telling: [{ metric: "max_relative_error", value: 0.5 }] }), "look Max relative error is 0.5.");
     // Evidence of another form is no reason to fail.
     assert.equal(why_sentence({ evidence: { limits: 7, kinds: 3, "worst relative": 9 }, message: "m", decided: null }), "m");
     assert.equal(why_sentence({ evidence: { limits: [null, { holds: false, metric: {} }] }, message: "", decided: null }).length > 0, true);

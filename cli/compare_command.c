@@ -221,7 +221,7 @@ static enum table_format choose_format(const struct compare_options *options)
 {
     bool third = options->target != NULL; /* whose command line writes CSV unless told otherwise */
     if (options->format) return strcmp(options->format, "csv") ? TABLE_XLSX : TABLE_CSV;
-    return third && !options->xlsx ? TABLE_CSV : TABLE_XLSX;
+    return third && !options->xlsx && !options->highlight ? TABLE_CSV : TABLE_XLSX;
 }
 
 static unsigned thread_count(const struct compare_options *options)
@@ -413,7 +413,7 @@ static const struct option_row rows[] = {
       .help = "The comparison file: npu_path and bench_path, two dump.json, two debug.json or two "
               "folders of ranks or steps; stack_path." },
     { { "tp", "target_path" }, OPTION_FILE, AT(target), "PATH",
-      .help = "The side under test, instead of a comparison file. Results are CSV then, unless --xlsx." },
+      .help = "The side under test, instead of a comparison file. Results are CSV then, unless --xlsx or -hl." },
     { { "gp", "golden_path" }, OPTION_FILE, AT(golden), "PATH",
       .help = "The reference, with -tp." },
     { { "o", "output_path" }, OPTION_DIRECTORY, AT(output), "DIR", .bare = "./output",
@@ -425,7 +425,7 @@ static const struct option_row rows[] = {
     { { "f", "fm", "fuzzy_match" }, OPTION_FLAG, AT(fuzzy),
       .help = "Ignore the counters of calls when matching: calls meet in order." },
     { { "hl", "highlight" }, OPTION_FLAG, AT(highlight),
-      .help = "Color suspicious rows of the workbook, with the reasons in Err_message." },
+      .help = "A workbook with suspicious rows in color; the reasons stand in Err_message." },
     { { "am", "api_mapping" }, OPTION_FILE, AT(api_mapping), "[FILE]", .bare = built_in,
       .help = "MindSpore against PyTorch: names of APIs by the built-in table, and by a YAML file over "
               "it." },
@@ -449,7 +449,7 @@ static const struct option_row rows[] = {
     { { "result-schema" }, OPTION_CHOICE, AT(schema), "NAME", .choices = generation_words,
       .help = "Columns and verdicts of a generation of msprobe: g2 (default), g1, g3." },
     { { "format" }, OPTION_CHOICE, AT(format), "NAME", .choices = format_choices,
-      .help = "xlsx (default) or csv." },
+      .help = "xlsx or csv: xlsx by default with a comparison file or -hl, else csv." },
     { { "xlsx" }, OPTION_FLAG, AT(xlsx), .help = "The same as --format xlsx." },
     { { "schema-only" }, OPTION_FLAG, AT(schema_only),
       .help = "Only the columns of the schema, without ours at the right (Verdict, counts of nan and "

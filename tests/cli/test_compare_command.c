@@ -126,6 +126,20 @@ START_TEST(the_first_output_whose_inputs_agree)
 }
 END_TEST
 
+/* Color needs a workbook; who asks for CSV all the same has the reasons. */
+START_TEST(color_makes_a_workbook)
+{
+    struct workspace w = workspace_make();
+    expect(compare(&w, perturbed, original, "-hl", NULL), 0, "compare_result_");
+    ck_assert_ptr_nonnull(only_match(&w, "out/compare_result_*.xlsx"));
+    expect(run_program(&w, "compare", "-tp", perturbed, "-gp", original, "-o", "csv",
+                       "--trust-files", "-hl", "--format", "csv", NULL),
+           0, NULL);
+    ck_assert_ptr_nonnull(only_match(&w, "csv/compare_result_*.csv"));
+    workspace_remove(&w);
+}
+END_TEST
+
 /* One file of each kind, mode 0640, and nothing half done. */
 START_TEST(names_and_modes)
 {
@@ -459,6 +473,7 @@ int main(void)
     tcase_add_test(tests, entries_without_a_partner);
     tcase_add_test(tests, idle_names_of_mappings);
     tcase_add_test(tests, the_first_output_whose_inputs_agree);
+    tcase_add_test(tests, color_makes_a_workbook);
     tcase_add_test(tests, names_and_modes);
     tcase_add_test(tests, threads_change_nothing);
     tcase_add_test(tests, ranks_meet_by_number);

@@ -215,6 +215,22 @@ class GraphPage(unittest.TestCase):
         self.click("[data-side='npu'] .row:nth-child(3) .twisty")
         self.wait(f"document.querySelectorAll('[data-side=\"npu\"] .row').length === {rows + 1}")
 
+    def test_a_name_of_another_kind_is_offered(self):
+        self.open(self.pages.compared())  # the list is of suspicious nodes at first
+        self.driver.find_element(By.ID, "search").send_keys("arange")
+        self.wait("document.querySelector('.found').textContent === 'none suspicious, 1 of any kind'")
+        self.click("#find-any")
+        self.wait("document.querySelector('.found').textContent.includes('of 1')")
+        self.assertEqual(self.driver.execute_script("return document.querySelector('#find-kind').value"), "any")
+
+    def test_keys_of_tabs_are_those_in_sight(self):
+        self.open(self.pages.compared())
+        body = self.driver.find_element(By.TAG_NAME, "body")
+        body.send_keys("2")
+        self.wait("document.querySelector('#tab-differences').getAttribute('aria-selected') === 'true'")
+        body.send_keys("1")
+        self.wait("document.querySelector('#tab-graph').getAttribute('aria-selected') === 'true'")
+
     def test_search_by_expression(self):
         self.open(self.pages.compared())
         self.set("#find-kind", "any")

@@ -9,6 +9,7 @@ export class Finder {
         this.on_found = on_found;
         this.wanted = { text: "", kind, type: "", dtype: "", shape: "", from: null, to: null, metric: "" };
         this.found = [];
+        this.of_other_kinds = 0; // nodes of the text that another kind hides, where nothing was found
         this.busy = false; // rows are being read
         this.fault = "";
     }
@@ -31,6 +32,7 @@ export class Finder {
         }
         if (this.turn !== turn) return;
         this.found = found;
+        this.of_other_kinds = this.count_other_kinds();
         this.busy = false;
         this.on_found();
     }
@@ -42,6 +44,11 @@ export class Finder {
         if (this.busy) this.on_found();
         const found = find_nodes(side, wanted, this.bands, dtype || shape ? await side.facts() : null);
         return found && in_rows ? keep_metric(side, found, { metric, from, to }, () => this.turn !== turn) : found;
+    }
+
+    count_other_kinds() {
+        const { text, kind } = this.wanted, hidden = text && kind !== "any" && this.found?.length === 0;
+        return hidden ? find_nodes(this.side, { text, kind: "any" }, this.bands)?.length ?? 0 : 0;
     }
 
     // Where a node stands among those found; -1 elsewhere.

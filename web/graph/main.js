@@ -285,7 +285,7 @@ class GraphPage {
         const { graphs } = this, meta = graphs.graphs[this.number];
         document.title = words("title");
         const tool = (key, text, run) => element("button", { class: "tool", type: "button", title: words(key), "aria-label": words(key), onclick: run }, text);
-        const shown = views.filter((view) => view !== "ranks" || graphs.graphs.length > 1);
+        const shown = this.shown_views();
         const chooser = (key) => {
             const values = graphs.distinct(key);
             return values.length < 2 ? null : element("label", { class: "choice" }, words(key), element("select", { id: `choose-${key}`,
@@ -298,6 +298,11 @@ class GraphPage {
                 "aria-selected": String(view === this.view), onclick: () => this.show(view) }, words(view === "differences" && !this.compared ? "notes" : `tab.${view}`)))) : null,
             element("div", { class: "tools" }, tool("switch language", words("switch language"), language_toggle), tool("switch theme", "◐", theme_toggle),
                 tool("keys", "?", () => this.show_help())));
+    }
+
+    // In the order of their tabs and keys.
+    shown_views() {
+        return views.filter((view) => view !== "ranks" || this.graphs.graphs.length > 1);
     }
 
     // What the graph in sight is, in one line.
@@ -396,7 +401,7 @@ class GraphPage {
             { key: "a", label: "key.sideways", run: this.in_boxes((pane) => pane.move_by(-80, 0)) },
             { key: "d", label: "key.sideways", run: this.in_boxes((pane) => pane.move_by(80, 0)) },
             { key: "0", label: "key.fit", run: this.in_boxes((pane) => pane.fit()) },
-            ...views.map((view, i) => ({ key: String(i + 1), label: "key.tabs", run: () => document.getElementById(`tab-${view}`) ? this.show(view) : false })),
+            ...this.shown_views().map((view, i) => ({ key: String(i + 1), label: "key.tabs", run: () => this.show(view) })),
             { key: "t", label: "key.theme", run: theme_toggle },
             { key: "l", label: "key.language", run: language_toggle },
             { key: "?", label: "key.help", run: () => this.show_help() },

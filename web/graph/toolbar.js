@@ -115,10 +115,17 @@ export class Toolbar {
             element("button", { class: "link", type: "button", id: "clear", onclick: () => { Object.assign(wanted, { text: "", kind: "any", type: "", dtype: "", shape: "", from: null, to: null, metric: "" }); this.draw(); finder.search(); } }, words("clear")));
     }
 
+    // Nothing was found; what has the name but is of another kind is one click away.
+    nothing_found(finder) {
+        if (!finder.of_other_kinds) return words("no matches");
+        return element("button", { class: "link", type: "button", id: "find-any", onclick: () => { finder.wanted.kind = "any"; this.draw(); finder.search(); } },
+            words("of other kinds", { kind: words(`find.${finder.wanted.kind}`), count: finder.of_other_kinds }));
+    }
+
     draw_found() {
         const { finder } = this.page, at = this.page.found_at();
         this.search.classList.toggle("bad", finder.found === null);
         replace(this.found_note, finder.fault || (finder.busy ? words("searching") : finder.found === null ? words("bad expression") : finder.found.length ? words("matches", { at: at < 0 ? "–" : at + 1, count: finder.found.length })
-            : finder.is_idle() ? "" : words("no matches")));
+            : finder.is_idle() ? "" : this.nothing_found(finder)));
     }
 }

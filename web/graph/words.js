@@ -38,6 +38,7 @@ export const graph_words = {
     "find.modules": ["modules", "模块"],
     "matches": ["{at} of {count}", "第 {at} / 共 {count}"],
     "no matches": ["nothing found", "无结果"],
+    "of other kinds": ["none {kind}, {count} of any kind", "{kind}：无；所有类型：{count}"],
     "previous": ["Previous", "上一个"],
     "next": ["Next", "下一个"],
     "first suspicious": ["First suspicious", "第一个可疑节点"],

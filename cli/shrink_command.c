@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/call_options.h"
@@ -100,12 +101,23 @@ static struct status shrink_into(int *exit_status, const struct shrink_options *
     return status;
 }
 
+/* Every candidate is a new call. */
+static struct status check_device(const char *backend)
+{
+    if (strcmp(backend, "recorded")) return status_ok();
+    return status_error(
+        STATUS_BAD_ARGUMENT,
+        "shrink asks the device again for every smaller call, and 'recorded' has only "
+        "the outputs of the dump; name the device that failed with --backend");
+}
+
 static struct status shrink(int *exit_status, const void *values)
 {
     const struct shrink_options *options = values;
     struct run_options run;
     struct arena arena = { 0 };
     char dump[PATH_ARGUMENT_BYTES];
+    TRY(check_device(options->call.run.backend));
     TRY(call_options_resolve(&run, dump, &options->call));
     const char *directory =
         call_options_directory(&arena, &options->call, options->directory, ".smallest");

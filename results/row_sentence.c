@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/quantity.h"
 #include "formats/csv.h"
 #include "results/coordinates.h"
 
@@ -68,6 +69,9 @@ static void compose(char *out, const struct judged *judged)
     if (judged->over_rounding > 1)
         (void)snprintf(out + used, ROW_SENTENCE_BYTES - used, "; %.3g times what rounding explains",
                        judged->over_rounding);
+    else if (judged->metrics.mismatched)
+        (void)snprintf(out + used, ROW_SENTENCE_BYTES - used, "; %s inf or nan on one side only",
+                       quantity_of(judged->metrics.mismatched, "element").text);
     else (void)snprintf(out + used, ROW_SENTENCE_BYTES - used, "; rounding explains it");
 }
 

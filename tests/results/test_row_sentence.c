@@ -80,6 +80,12 @@ START_TEST(sentences)
     row_sentence(text, &judged, CAUSE_NONE);
     ck_assert_str_eq(text, "max_abs_error 0.25, limit 0.001; rounding explains it, worst at [0,0]");
 
+    /* Rounding explains no NaN. */
+    judged.metrics.mismatched = 14;
+    row_sentence(text, &judged, CAUSE_NONE);
+    ck_assert_str_eq(text, "max_abs_error 0.25, limit 0.001; 14 elements inf or nan on one side "
+                           "only, worst at [0,0]");
+
     /* What compares nothing says why, in its first line, and cannot rule the terminal. */
     judged = row_of("\n \nthe kernel\x1b[31m ended by signal 11\nits log", "");
     judged.has_metrics = false;

@@ -216,6 +216,15 @@ START_TEST(an_interruption_keeps_the_best)
 }
 END_TEST
 
+/* What was recorded cannot be asked for a smaller call. */
+START_TEST(a_device_that_does_not_answer)
+{
+    struct outcome o = shrink("Torch.mm.0", "--backend", "recorded");
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_msg(strstr(o.err, "name the device that failed") != NULL, "%s", o.err);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("shrink");
@@ -227,6 +236,7 @@ int main(void)
     tcase_add_test(tests, the_search_is_deterministic);
     tcase_add_test(tests, what_passes_is_not_shrunk);
     tcase_add_test(tests, a_dump_is_not_overwritten);
+    tcase_add_test(tests, a_device_that_does_not_answer);
     tcase_add_test(tests, calls_are_bounded);
     tcase_add_test(tests, an_interruption_keeps_the_best);
     suite_add_tcase(suite, tests);

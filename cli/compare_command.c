@@ -20,6 +20,7 @@
 #include "compare/dumps/job.h"
 #include "core/clock.h"
 #include "core/memory.h"
+#include "report/ci_reports.h"
 #include "report/html/html_report.h"
 #include "report/progress.h"
 #include "runner/interrupts.h"
@@ -182,18 +183,20 @@ static struct status overall_status(const struct jobs *jobs)
 static struct status report(int *exit_status, struct jobs *jobs,
                             const struct compare_options *options)
 {
-    uint64_t errors = 0, suspicious = 0;
+    uint64_t judged = 0, errors = 0, suspicious = 0;
 
     TRY(overall_status(jobs));
     for (size_t i = 0; i < jobs->plan->count; i++) {
         print_outcome(&jobs->plan->jobs[i], &jobs->outcomes[i], jobs->plan->count > 1,
                       options->json);
+        judged += jobs->outcomes[i].judged;
         errors += jobs->outcomes[i].errors;
         suspicious += jobs->outcomes[i].suspicious;
     }
     if (options->json) TRY(print_json(jobs));
     bool warnings_count = options->fail_on && !strcmp(options->fail_on, "warning");
-    *exit_status = options->fail_on && (errors || (warnings_count && suspicious)) ? 1 : 0;
+    bool failed = errors || (warnings_count && suspicious);
+    *exit_status = !options->fail_on ? 0 : failed ? EXIT_FAILURES : judged ? 0 : EXIT_NO_VERDICT;
     return status_ok();
 }
 

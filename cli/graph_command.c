@@ -12,6 +12,7 @@
 #include "core/memory.h"
 #include "graph/database.h"
 #include "graph/job.h"
+#include "report/ci_reports.h"
 #include "runner/environment.h"
 #include "runner/interrupts.h"
 
@@ -249,7 +250,12 @@ static struct status make_graphs(int *exit_status, const struct graph_command_op
     if (options->matches) match_file_close(&by_hand);
     if (!status.code) {
         print_counts(&counts, &job, clock_seconds() - started);
-        *exit_status = options->fail_on && (counts.suspicious || counts.overflowing) ? 1 : 0;
+        bool failed = counts.suspicious || counts.overflowing;
+        bool judged = counts.met || !graph_job_compares(&job);
+        *exit_status = !options->fail_on ? 0
+                       : failed          ? EXIT_FAILURES
+                       : judged          ? 0
+                                         : EXIT_NO_VERDICT;
     }
     release_plans(&plans);
     return status;

@@ -93,8 +93,10 @@ static void count_nodes(struct running *r, const struct graph *graph, const stru
     counts->by_hand += graph->by_hand;
     for (uint32_t node = model_deepest_first(model, model->root); node != NODE_NONE;
          node = model_after_children(model, node)) {
+        bool matched = graph->compared && graph->npu.match[node] != NODE_NONE;
         counts->nodes++;
-        counts->matched += graph->compared && graph->npu.match[node] != NODE_NONE;
+        counts->matched += matched;
+        counts->met += matched && node != model->root && model->nodes[node].type != NODE_COLLECTION;
         counts->overflowing += graph_overflow(graph, false, node) != OVERFLOW_NONE;
         if (graph->compared && is_suspicious(graph, node, r->job->options.generation))
             note_suspicious(counts, graph, at, node);

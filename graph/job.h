@@ -28,6 +28,7 @@ struct graph_counts {
     uint32_t graphs, nodes, matched,
         suspicious; /* nodes of the NPU side; index in the last bands */
     uint32_t overflowing;
+    uint32_t met;               /* matched, roots and collections aside */
     uint32_t by_hand;           /* matches of the file */
     uint32_t failed;            /* graphs that could not be made; the others are there */
     char first_suspicious[256]; /* in the order of execution; "" when there is none */

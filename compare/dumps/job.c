@@ -426,6 +426,7 @@ static struct status show(struct doing *d)
     TRY(suspects_find(&d->suspects, &d->c));
     TRY(print_report(d));
     const uint64_t *levels = d->suspects.levels;
+    d->out->judged = levels[LEVEL_PASS] + levels[LEVEL_WARNING] + levels[LEVEL_ERROR];
     d->out->errors = levels[LEVEL_ERROR];
     d->out->suspicious = levels[LEVEL_ERROR] + levels[LEVEL_WARNING] + levels[LEVEL_UNMATCHED];
     return make_json(d);

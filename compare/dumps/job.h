@@ -27,6 +27,7 @@ struct job_outcome {
     struct csv_buffer warnings;  /* lines, one each */
     cJSON *json;                 /* the same for programs; NULL when the job failed */
     char *table_path;            /* of the result; NULL when none was written */
+    uint64_t judged;             /* rows: pass, warning or error */
     uint64_t errors, suspicious; /* rows: errors; warnings, errors and rows without a partner */
 };
 

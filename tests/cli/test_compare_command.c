@@ -126,6 +126,21 @@ START_TEST(the_first_output_whose_inputs_agree)
 }
 END_TEST
 
+/* A pipeline is not told that all is well when nothing could be compared. */
+START_TEST(nothing_compared_is_no_success)
+{
+    struct workspace w = workspace_make();
+    mkdir(in(&w, "empty"), 0750);
+    write_text(in(&w, "empty/dump.json"),
+               "{\"task\": \"statistics\", \"framework\": \"pytorch\", \"data\": {}}");
+    expect(compare(&w, in(&w, "empty/dump.json"), original, NULL, NULL), 0, "no result");
+    expect(compare(&w, in(&w, "empty/dump.json"), original, "--fail-on", "error"), 5, NULL);
+    expect(compare(&w, original, in(&w, "empty/dump.json"), "--fail-on", "error"), 5, NULL);
+    expect(compare(&w, original, in(&w, "empty/dump.json"), "--fail-on", "warning"), 1, NULL);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Color needs a workbook; who asks for CSV all the same has the reasons. */
 START_TEST(color_makes_a_workbook)
 {
@@ -473,6 +488,7 @@ int main(void)
     tcase_add_test(tests, entries_without_a_partner);
     tcase_add_test(tests, idle_names_of_mappings);
     tcase_add_test(tests, the_first_output_whose_inputs_agree);
+    tcase_add_test(tests, nothing_compared_is_no_success);
     tcase_add_test(tests, color_makes_a_workbook);
     tcase_add_test(tests, names_and_modes);
     tcase_add_test(tests, threads_change_nothing);

@@ -322,6 +322,14 @@ class Indices(Case):
         self.assertEqual(self.index(entry([float("nan")], [1.0]), entry([1.0], [1.0])), 0)
         self.assertEqual(self.index(entry([1.0], []), entry([1.0], [])), 0)
 
+    def test_models_without_a_node_in_common_are_no_success(self):
+        self.write("npu", {"Torch.a.0.forward": None, "Torch.b.0.forward": None})
+        self.write("bench", {"Torch.c.0.forward": None, "Torch.d.0.forward": None})
+        words = ("-tp", "npu", "-gp", "bench", "--format", "vis")
+        self.assertEqual(self.run_graph(*words).returncode, 0)
+        self.assertEqual(self.run_graph(*words, "--fail-on", "suspicious").returncode, 5)
+        self.assertEqual(self.run_graph("-tp", "npu", "--format", "vis", "--fail-on", "suspicious").returncode, 0)
+
     def test_infinities_of_both_sides_are_not_suspicious(self):
         # A causal mask: in the files 1, as in msprobe's; nobody is sent there.
         masked = entry([1.0], [tensor(Min=float("-inf"), Mean=float("-inf"), Norm=float("inf"))])

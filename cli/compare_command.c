@@ -180,6 +180,11 @@ static struct status overall_status(const struct jobs *jobs)
     return any_done ? status_ok() : first;
 }
 
+static bool fails_on_warning(const struct compare_options *options)
+{
+    return options->fail_on && !strcmp(options->fail_on, "warning");
+}
+
 static struct status report(int *exit_status, struct jobs *jobs,
                             const struct compare_options *options)
 {
@@ -194,8 +199,7 @@ static struct status report(int *exit_status, struct jobs *jobs,
         suspicious += jobs->outcomes[i].suspicious;
     }
     if (options->json) TRY(print_json(jobs));
-    bool warnings_count = options->fail_on && !strcmp(options->fail_on, "warning");
-    bool failed = errors || (warnings_count && suspicious);
+    bool failed = errors || (fails_on_warning(options) && suspicious);
     *exit_status = !options->fail_on ? 0 : failed ? EXIT_FAILURES : judged ? 0 : EXIT_NO_VERDICT;
     return status_ok();
 }
@@ -349,6 +353,7 @@ static struct status compare(int *exit_status, const struct compare_options *opt
                                                  .output = options->output,
                                                  .format = request.table.format,
                                                  .fail_on_error = options->fail_on != NULL,
+                                                 .fail_on_warning = fails_on_warning(options),
                                                  .policy = options->file_policy,
                                                  .stop = stop };
     bool done;

@@ -12,13 +12,25 @@
 #include "core/arena.h"
 #include "core/directory.h"
 #include "core/timestamp.h"
+#include "report/ci_reports.h"
 
 /* A pair of trees and where its results go. */
+/* Rows of all results. */
+struct tree_verdicts {
+    size_t no, none;
+};
+
+static void add(struct tree_verdicts *to, size_t no, size_t none)
+{
+    to->no += no;
+    to->none += none;
+}
+
 struct pair {
     const char *npu_path, *bench_path, *output;
 };
 
-static struct status compare_kernels(size_t *verdict_no,
+static struct status compare_kernels(struct tree_verdicts *verdicts,
                                      const struct compare_trees_request *request,
                                      const struct pair *pair)
 {
@@ -36,13 +48,14 @@ static struct status compare_kernels(size_t *verdict_no,
 
     TRY(timestamp_of(&kernels.stamp, time(NULL)));
     TRY(kernels_compare(&counts, &kernels));
-    *verdict_no += counts.verdict_no;
-    (void)printf("%zu inputs and outputs of kernels in %zu files, %zu No\n%s\n", counts.rows,
-                 counts.files, counts.verdict_no, pair->output);
+    add(verdicts, counts.verdict_no, counts.without_verdict);
+    (void)printf(
+        "%zu inputs and outputs of kernels in %zu files, %zu No, %zu without a verdict\n%s\n",
+        counts.rows, counts.files, counts.verdict_no, counts.without_verdict, pair->output);
     return status_ok();
 }
 
-static struct status compare_folders(size_t *verdict_no,
+static struct status compare_folders(struct tree_verdicts *verdicts,
                                      const struct compare_trees_request *request,
                                      const struct pair *pair)
 {
@@ -58,16 +71,17 @@ static struct status compare_folders(size_t *verdict_no,
     struct folder_counts counts;
 
     TRY(folders_compare(&counts, &folders));
-    *verdict_no += counts.verdict_no;
-    (void)printf("%zu files in %zu folders, %zu No\n%s\n", counts.rows, counts.folders,
-                 counts.verdict_no, pair->output);
+    add(verdicts, counts.verdict_no, counts.without_verdict);
+    (void)printf("%zu files in %zu folders, %zu No, %zu without a verdict\n%s\n", counts.rows,
+                 counts.folders, counts.verdict_no, counts.without_verdict, pair->output);
     return status_ok();
 }
 
-static struct status compare_pair(size_t *verdict_no, const struct compare_trees_request *request,
+static struct status compare_pair(struct tree_verdicts *verdicts,
+                                  const struct compare_trees_request *request,
                                   const struct pair *pair)
 {
-    return (request->input->ranks.given ? compare_kernels : compare_folders)(verdict_no, request,
+    return (request->input->ranks.given ? compare_kernels : compare_folders)(verdicts, request,
                                                                              pair);
 }
 
@@ -75,7 +89,7 @@ static struct status compare_pair(size_t *verdict_no, const struct compare_trees
 
 struct modes {
     const struct compare_trees_request *request;
-    size_t *verdict_no;
+    struct tree_verdicts *verdicts;
     size_t compared;
     struct status failure; /* of the first pair that could not be compared */
 };
@@ -94,7 +108,7 @@ static struct status compare_step(struct modes *modes, const char *mode, const c
 
     if (pair.npu_path && pair.bench_path && pair.output)
         status = directory_exists(pair.bench_path)
-                     ? compare_pair(modes->verdict_no, request, &pair)
+                     ? compare_pair(modes->verdicts, request, &pair)
                      : status_error(STATUS_BAD_INPUT, "'%s' does not exist",
                                     file_shown(pair.bench_path).text);
     arena_release(&arena);
@@ -124,9 +138,10 @@ static struct status compare_mode(struct modes *modes, const char *mode)
     return status;
 }
 
-static struct status compare_modes(size_t *verdict_no, const struct compare_trees_request *request)
+static struct status compare_modes(struct tree_verdicts *verdicts,
+                                   const struct compare_trees_request *request)
 {
-    struct modes modes = { .request = request, .verdict_no = verdict_no };
+    struct modes modes = { .request = request, .verdicts = verdicts };
 
     TRY(compare_mode(&modes, "graph"));
     TRY(compare_mode(&modes, "pynative"));
@@ -144,14 +159,15 @@ struct status compare_trees(bool *done, int *exit_status,
 {
     const struct comparison_input *input = request->input;
     const struct pair all = { input->npu_path, input->bench_path, request->output };
-    size_t verdict_no = 0;
+    struct tree_verdicts verdicts = { 0 };
 
     *done = (input->ranks.given || input->common) && directory_exists(input->npu_path) &&
             directory_exists(input->bench_path);
     if (!*done) return status_ok();
     TRY(dump_plan_is_mixed(input->npu_path, input->bench_path)
-            ? compare_modes(&verdict_no, request)
-            : compare_pair(&verdict_no, request, &all));
-    *exit_status = request->fail_on_error && verdict_no ? 1 : 0;
+            ? compare_modes(&verdicts, request)
+            : compare_pair(&verdicts, request, &all));
+    bool failed = verdicts.no || (request->fail_on_warning && verdicts.none);
+    *exit_status = request->fail_on_error && failed ? EXIT_FAILURES : 0;
     return status_ok();
 }

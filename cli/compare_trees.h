@@ -13,6 +13,7 @@ struct compare_trees_request {
     const char *output;
     enum table_format format; /* of kernels; folders give CSV */
     bool fail_on_error;       /* exit with status 1 when a row was judged No */
+    bool fail_on_warning;     /* and when one has no verdict */
     struct file_policy policy;
     struct stop stop;
 };

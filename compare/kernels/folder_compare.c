@@ -204,7 +204,9 @@ static struct status compare_file(struct table_file *table, struct walking *walk
     if (!status.code) status = table_file_add_row(table, cells, COLUMNS, TABLE_PLAIN);
     if (!status.code) {
         walking->counts->rows++;
-        walking->counts->verdict_no += tensor_verdict(&pair.result) == VERDICT_NO;
+        enum row_verdict verdict = tensor_verdict(&pair.result);
+        walking->counts->verdict_no += verdict == VERDICT_NO;
+        walking->counts->without_verdict += verdict != VERDICT_NO && verdict != VERDICT_YES;
     }
     arena_release(&arena);
     return status.code ? status : stop_check(walking->request->stop);

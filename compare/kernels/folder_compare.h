@@ -23,6 +23,7 @@ struct folder_request {
 
 struct folder_counts {
     size_t folders, rows, verdict_no; /* written; rows that were judged No */
+    size_t without_verdict;           /* rows: a note says why */
 };
 
 /* Write OUT/{folder}/result.csv for each folder. At most ten levels are looked at. STATUS_BAD_INPUT when no

@@ -55,6 +55,12 @@ struct comparing {
 
 static struct table_cell blank(void) { return (struct table_cell){ .kind = TABLE_EMPTY }; }
 
+static void count_verdict(struct kernel_counts *counts, enum row_verdict verdict)
+{
+    counts->verdict_no += verdict == VERDICT_NO;
+    counts->without_verdict += verdict != VERDICT_NO && verdict != VERDICT_YES;
+}
+
 static bool is_accepted(const struct number_filter *filter, int64_t number)
 {
     for (size_t i = 0; i < filter->count; i++)
@@ -95,7 +101,7 @@ static struct status add_npy_row(struct comparing *comparing, const struct kerne
     TRY(npy_notes_cell(at++, &comparing->arena, &pair, pair.result.notes));
     for (int m = 0; m < TENSOR_METRICS; m++)
         *at++ = npy_metric_cell(&pair, (enum tensor_metric)m, stopped);
-    comparing->counts->verdict_no += verdict == VERDICT_NO;
+    count_verdict(comparing->counts, verdict);
     return table_file_add_row(comparing->table, cells, (size_t)(at - cells), TABLE_PLAIN);
 }
 
@@ -176,7 +182,7 @@ static struct status add_statistic_row(struct comparing *comparing, const struct
                               bench->statistic[k]));
     }
     for (int s = 0; s < 2; s++) *at++ = npy_text_cell(sides[s] ? sides[s]->path : "N/A");
-    comparing->counts->verdict_no += verdict == VERDICT_NO;
+    count_verdict(comparing->counts, verdict);
     return table_file_add_row(comparing->table, cells, (size_t)(at - cells), TABLE_PLAIN);
 }
 

@@ -24,6 +24,7 @@ struct kernel_request {
 
 struct kernel_counts {
     size_t files, rows, verdict_no; /* written; rows that were judged No */
+    size_t without_verdict;         /* rows: a note says why */
 };
 
 /* Compare every rank and step that both sides have. Data that only one side has are rows, too.

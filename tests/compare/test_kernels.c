@@ -221,6 +221,8 @@ START_TEST(checks_come_before_metrics)
     write_into(BENCH, "A.f.1.0.1.input.0.ND.npy", "damaged");
     ck_assert(!compare(&counts, NULL, NULL).code);
     check_column(RESULT, "Accuracy Reached or Not", "||||No||"); /* one side zero: No */
+    ck_assert_uint_eq(counts.verdict_no, 1);
+    ck_assert_uint_eq(counts.without_verdict, 5);
     check_column(RESULT, "Cosine", "||||Nan||");
     check_column(RESULT, "NPU Tensor Shape", "()|(0,)|(2,)|(2,)|(2,)|(2, 1)|");
     check_column(RESULT, "Bench Dtype", "float32|float32|float16|float64|float32|N/A|");

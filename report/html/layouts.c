@@ -283,12 +283,26 @@ static struct csv_text last_segment(struct csv_text text, struct csv_text *rest)
     return (struct csv_text){ text.bytes + at, text.length - at };
 }
 
+/* "Module.head.Linear.parameters_grad.weight": gradients of a module, which come with its backward call. */
+static bool split_parameters_grad(struct page_name *out, struct csv_text name)
+{
+    static const char word[] = ".parameters_grad";
+    const char *at = memmem(name.bytes, name.length, word, sizeof word - 1);
+    struct csv_text rest;
+    if (!at) return false;
+    out->call = (struct csv_text){ name.bytes, (size_t)(at - name.bytes) };
+    out->api = last_segment(out->call, &rest);
+    out->backward = true;
+    return true;
+}
+
 struct page_name page_name_split(struct csv_text name)
 {
     struct page_name out = { .call = name, .api = name, .backward = false };
     struct row_name row;
     if (row_name_split(&row, name))
         return (struct page_name){ row.full_name, row.api, row.backward };
+    if (split_parameters_grad(&out, name)) return out;
     out.call.length = find_direction(name, &out.backward);
     struct csv_text before, last = last_segment(out.call, &before);
     if (is_digits(last) && before.length) {

@@ -188,17 +188,19 @@ START_TEST(comparisons)
         "Accuracy Reached or Not,Err_message\n"
         "Module.0.Conv2d.forward.0.input.0,n,f,f,s,s,0.5,12.5%,No,bad\n"
         "Torch.b.0.forward.output.0,n,f,f,s,s,1.0,0.0%,Yes,\n"
-        "Torch.c.0.forward.output.0,n,f,f,s,s,unsupported,N/A,Unmatched,none there\n");
+        "Torch.c.0.forward.output.0,n,f,f,s,s,unsupported,N/A,Unmatched,none there\n"
+        "Module.0.Conv3d.parameters_grad.weight,n,f,f,s,s,1.0,0.0%,Yes,\n");
     cJSON *meta = report_on_scratch();
     ck_assert_str_eq(member(meta, 0, "kind"), "\"three-way\"");
     ck_assert_str_eq(member(meta, 0, "row_counts"), "[[0,1,0,1,0],[0,0,0,0,0]]");
     ck_assert_str_eq(member(meta, 1, "kind"), "\"dumps\"");
-    ck_assert_str_eq(member(meta, 1, "row_counts"), "[[0,1,0,1,1],[0,0,0,0,0]]");
+    ck_assert_str_eq(member(meta, 1, "row_counts"), "[[0,1,0,1,1],[0,1,0,0,0]]");
     const cJSON *columns = cJSON_GetObjectItem(meta, "columns");
     const cJSON *decided = cJSON_GetObjectItem(cJSON_GetObjectItem(columns, "decided_by"), "texts");
     ck_assert_str_eq(cJSON_GetArrayItem(decided, 1)->valuestring, "rmse_quotient");
     const cJSON *apis = cJSON_GetObjectItem(cJSON_GetObjectItem(columns, "api"), "texts");
     ck_assert_str_eq(cJSON_GetArrayItem(apis, 3)->valuestring, "Conv2d");
+    ck_assert_str_eq(cJSON_GetArrayItem(apis, 5)->valuestring, "Conv3d");
     cJSON_Delete(meta);
 }
 END_TEST

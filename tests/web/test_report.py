@@ -453,6 +453,12 @@ class ReportTest(unittest.TestCase):
         self.assertIn("cosine similarity", self.text(".detail"))
         self.assertRegex(self.text(".detail"), r"models.py, line 7, in forward\n\s*y = f\('a', 'b'\)")  # of an output; the file has it beside the first input
 
+    def test_errors_of_a_comparison_along_the_order(self):
+        self.open("dumps", "#apis")
+        self.wait("document.querySelector('.multiple-bars .bin.error .fill')")
+        self.assertIn("Errors along execution order, by API", self.driver.find_element(By.CSS_SELECTOR, "#page").text)
+        self.picture("dumps-apis")
+
     def test_before_and_after(self):
         self.open("before_after")
         self.wait("document.body.textContent.includes('have another verdict than in wrong')")

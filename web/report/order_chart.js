@@ -62,7 +62,7 @@ function order_configuration(points, line, open_row, axis) {
 // What is drawn of an input: the first of these columns in which it has a number.
 const drawn_columns = ["allowance", "max_relative_error", "max_relative_quotient", "norm_relative_error", "max_difference"];
 
-async function drawn_column(results, input) {
+export async function drawn_column(results, input) {
     for (const id of drawn_columns) {
         if (!results.columns.has(id)) continue;
         const { values } = await results.columns.numbers(id);

@@ -52,15 +52,25 @@ function outcome_line(results, actions) {
 }
 
 // Of a comparison of two dumps: the output to look at first.
-function origin_line(results, actions) {
-    const inputs = results.inputs.filter((input) => input.origin !== undefined && count_of(input, "error") + count_of(input, "warning"));
-    return inputs.map((input) => {
-        const where = results.inputs.length > 1 ? [" ", element("span", { class: "pill quiet" }, input.label)] : [];
-        if (input.origin === null) return element("p", { class: "outcome" }, words("no origin"), where);
-        const link = element("button", { class: "link mono", type: "button", onclick: () => actions.open_row(input.origin) });
-        results.columns.text("name", input.origin).then((name) => link.append(breakable(name)));
-        return element("p", { class: "outcome" }, words("origin"), " ", link, where);
-    });
+function has_origin(input) {
+    return input.origin !== undefined && count_of(input, "error") + count_of(input, "warning") > 0;
+}
+
+function origin_link(results, input, actions) {
+    const link = element("button", { class: "link mono", type: "button", onclick: () => actions.open_row(input.origin) });
+    results.columns.text("name", input.origin).then((name) => link.append(breakable(name)));
+    return link;
+}
+
+function origin_line(results, input, actions) {
+    if (!has_origin(input)) return null;
+    return element("p", { class: "outcome" }, input.origin === null ? words("no origin") : [words("origin"), " ", origin_link(results, input, actions)]);
+}
+
+function origin_cell(results, input, actions) {
+    if (!has_origin(input)) return element("td", {});
+    return element("td", { title: words(input.origin === null ? "no origin" : "origin") },
+        input.origin === null ? element("span", { class: "quiet" }, words("through inputs")) : origin_link(results, input, actions));
 }
 
 // What somebody chose not to keep stands in small print; the other notes have a panel.
@@ -82,12 +92,12 @@ function checked_panel(results, actions) {
     const lead = element("p", { class: "lead" }, words(runs_only ? "outputs of calls" : "rows of calls", { rows: count_text(results.rows), calls: count_text(calls) }));
     if (single) {
         const input = results.inputs[0];
-        return panel(words("what was checked"), null, lead, outcome_line(results, actions), origin_line(results, actions),
+        return panel(words("what was checked"), null, lead, outcome_line(results, actions), origin_line(results, input, actions),
             element("p", { class: "facts" }, [input_time(input), ...input_facts(input)].filter(Boolean).map((fact) => element("span", { class: "fact" }, fact))),
             element("details", { class: "files" }, element("summary", {}, words("files")),
                 element("ul", {}, input.files.map((file) => element("li", { class: "mono" }, breakable(file))))), missing_evidence(results));
     }
-    return panel(words("what was checked"), null, lead, outcome_line(results, actions), origin_line(results, actions), missing_evidence(results));
+    return panel(words("what was checked"), null, lead, outcome_line(results, actions), missing_evidence(results));
 }
 
 function inputs_panel(results, actions) {
@@ -96,12 +106,14 @@ function inputs_panel(results, actions) {
 
 function inputs_table(results, actions) {
     const shown = verdict_shown.filter((verdict) => results.inputs.some((input) => count_of(input, verdict)));
+    const origins = results.inputs.some(has_origin);
     return element("div", { class: "scroll-box inputs-box" }, element("table", { class: "plain inputs" },
-        element("thead", {}, element("tr", {}, element("th", {}, words("input")), element("th", {}, words("details of")),
+        element("thead", {}, element("tr", {}, element("th", {}, words("input")), element("th", {}, words("details of")), origins ? element("th", {}, words("arises at")) : null,
             shown.map((verdict) => element("th", { class: "numeric" }, verdict_words(verdict))), element("th", {}))),
         element("tbody", {}, results.inputs.map((input, at) => element("tr", {},
             element("td", {}, element("button", { class: "link", type: "button", onclick: () => actions.show_rows({ input: at }) }, breakable(input.label))),
             element("td", { class: "quiet" }, [input_time(input), ...input_facts(input).slice(0, 3)].filter(Boolean).join(" · ")),
+            origins ? origin_cell(results, input, actions) : null,
             shown.map((verdict) => element("td", { class: "numeric" }, count_button(count_of(input, verdict), verdict,
                 () => actions.show_rows({ input: at, verdicts: [verdict] })))),
             element("td", { class: "bar-cell" }, verdict_bar(both_directions(input))))))));

@@ -31,7 +31,7 @@ struct bench_output {
 };
 
 /* The call of PyTorch that computes what `c` does, for the functions below and the generators of inputs:
- * `c` itself where its framework has PyTorch's names. Otherwise out->recorded is `c`, which must stay.
+ * `c` itself where its framework has PyTorch's names, with the dtypes that its dumper lost (bench/lost_dtype.h). Otherwise out->recorded is `c`, which must stay.
  * STATUS_SKIP, with the reason, when there is none. */
 struct status bench_translate(struct api_case *out, struct arena *arena, const struct api_case *c);
 

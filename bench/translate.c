@@ -3,6 +3,7 @@
 
 #include "bench/bench.h"
 #include "bench/binding.h"
+#include "bench/lost_dtype.h"
 #include "bench/mindspore/translation.h"
 #include "bench/registry.h"
 
@@ -29,7 +30,7 @@ struct status bench_translate(struct api_case *out, struct arena *arena, const s
 
     if (!c->framework || c->framework->has_torch_names) {
         *out = *c;
-        return status_ok();
+        return lost_dtype_restore(out, arena);
     }
     unsigned group = translation_group(c->type);
     for (size_t i = 0; (row = translation_row(i)); i++) {

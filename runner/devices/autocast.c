@@ -12,6 +12,15 @@ static bool survey_tensor(struct value *value, void *context)
     return true;
 }
 
+/* Does the call itself say that its result has this dtype? */
+static bool asks_for(const struct value *arguments, enum dtype dtype)
+{
+    for (size_t i = 0; value_is_sequence(arguments) && i < arguments->list.count; i++)
+        if (arguments->list.items[i].kind == VALUE_DTYPE && arguments->list.items[i].dtype == dtype)
+            return true;
+    return false;
+}
+
 enum dtype case_autocast(const struct api_case *c)
 {
     struct survey survey = { { false } };
@@ -25,5 +34,6 @@ enum dtype case_autocast(const struct api_case *c)
     if (output->kind != VALUE_TENSOR || !output->tensor.record) return DT_NONE;
     enum dtype dtype = output->tensor.record->dtype;
     bool narrow = dtype == DT_F16 || dtype == DT_BF16;
+    if (asks_for(&c->args, dtype) || asks_for(&c->kwargs, dtype)) return DT_NONE;
     return narrow && !survey.seen[dtype] ? dtype : DT_NONE;
 }

@@ -144,6 +144,10 @@ START_TEST(recorded_outputs_are_described)
     c.outputs = list_value(&arena, 1, ramp_value(&arena, DT_BF16, false, SHAPE(1)));
     ck_assert(!worker_request(&line, &memory, 4, &c, false).code);
     ck_assert_ptr_nonnull(strstr(line.bytes, "\"autocast\":\"torch.bfloat16\",\"free\":64}"));
+    /* Not where the call itself asks for that dtype. */
+    c.kwargs = dict_value(&arena, 1, "dtype", dtype_value(DT_BF16));
+    ck_assert(!worker_request(&line, &memory, 5, &c, false).code);
+    ck_assert_ptr_nonnull(strstr(line.bytes, "\"autocast\":null"));
     text_release(&line);
 }
 END_TEST

@@ -189,6 +189,19 @@ START_TEST(mixed_dtypes_are_autocast)
 }
 END_TEST
 
+/* The CPU of PyTorch before 2.1 autocasts to bfloat16 alone: there the call runs as it is, and the next one is not touched. */
+START_TEST(calls_run_where_autocast_is_refused)
+{
+    struct value x = f32(false, SHAPE(2, 3)), h = ramp_value(&arena, DT_F16, false, SHAPE(2, 3));
+    struct api_case c = make_case(&arena, "Torch", "add", list_value(&arena, 2, x, h));
+    struct device_result r = run_on(device, &arena, &c);
+    ck_assert_int_eq(r.outputs.list.items[0].tensor.tensor->dtype, DT_F32);
+    c = make_case(&arena, "Torch", "matmul", list_value(&arena, 2, x, f32(false, SHAPE(3, 2))));
+    r = run_on(device, &arena, &c);
+    ck_assert_int_eq(r.outputs.list.items[0].tensor.tensor->dtype, DT_F32);
+}
+END_TEST
+
 START_TEST(devices_dtypes_and_sizes_are_arguments)
 {
     struct value size = list_value(&arena, 2, int_value(2), int_value(3));
@@ -268,6 +281,7 @@ int main(void)
     tcase_add_test(tests, several_outputs_and_lists);
     tcase_add_test(tests, keyword_tensors_have_gradients);
     tcase_add_test(tests, mixed_dtypes_are_autocast);
+    tcase_add_test(tests, calls_run_where_autocast_is_refused);
     tcase_add_test(tests, devices_dtypes_and_sizes_are_arguments);
     tcase_add_test(tests, plain_outputs);
     tcase_add_test(tests, refusals_are_skipped);

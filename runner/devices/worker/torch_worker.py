@@ -93,17 +93,12 @@ class Torch:
             return gradients
         stack = contextlib.ExitStack()
         stack.enter_context(gradients)
-        stack.enter_context(self.autocast(dtype_of(request["autocast"])))
+        with contextlib.suppress(RuntimeError):  # the CPU of older versions autocasts to bfloat16 only
+            stack.enter_context(self.autocast(dtype_of(request["autocast"])))
         return stack
 
     def autocast(self, dtype):
-        try:
-            if self.kind == "npu":
-                return torch.npu.amp.autocast(dtype=dtype)
-            return torch.autocast(self.kind, dtype=dtype)
-        except RuntimeError:
-            # The CPU of older versions autocasts to bfloat16 only.
-            return contextlib.nullcontext()
+        return torch.npu.amp.autocast(dtype=dtype) if self.kind == "npu" else torch.autocast(self.kind, dtype=dtype)
 
     def name_of_device(self):
         name = {"cuda": lambda: " " + torch.cuda.get_device_name(),

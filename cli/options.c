@@ -176,25 +176,47 @@ static struct status set_choice(const char **out, const struct option_row *row,
     return options_unknown_choice(argument, text, choices);
 }
 
-/* Adds the numbers of "0,1,2" to the list; each may stand there once. */
+static struct status add_integer(struct integer_list *list, const char *argument, int64_t number)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i] == number)
+            return status_error(STATUS_BAD_ARGUMENT, "option '%s' has %lld twice", argument,
+                                (long long)number);
+    if (list->count == INTEGER_LIST_MAX)
+        return status_error(STATUS_BAD_ARGUMENT, "option '%s' takes at most %d numbers", argument,
+                            INTEGER_LIST_MAX);
+    list->items[list->count++] = number;
+    return status_ok();
+}
+
+/* "3" or "3-5", which is 3, 4, 5. */
+static struct status add_range(struct integer_list *list, const struct option_row *row,
+                               const char *argument, char *text)
+{
+    int64_t first, last;
+    char *dash = *text ? strchr(text + 1, '-') : NULL;
+    if (dash) *dash = '\0';
+    TRY(set_integer(&first, row, argument, text));
+    last = first;
+    if (dash) TRY(set_integer(&last, row, argument, dash + 1));
+    if (last < first)
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "option '%s' has the range %s-%s, which ends before it begins",
+                            argument, text, dash + 1);
+    for (int64_t number = first; number <= last; number++) TRY(add_integer(list, argument, number));
+    return status_ok();
+}
+
+/* Adds the numbers of "0,2-5" to the list; each may stand there once. */
 static struct status set_integers(struct integer_list *list, const struct option_row *row,
                                   const char *argument, const char *text)
 {
-    char one[32];
+    char one[64];
     for (;;) {
         size_t length = strcspn(text, ",");
-        int64_t number = 0;
         (void)snprintf(one, sizeof one, "%.*s",
                        (int)(length < sizeof one ? length : sizeof one - 1), text);
-        TRY(set_integer(&number, row, argument, one));
-        for (size_t i = 0; i < list->count; i++)
-            if (list->items[i] == number)
-                return status_error(STATUS_BAD_ARGUMENT, "option '%s' has %lld twice", argument,
-                                    (long long)number);
-        if (list->count == INTEGER_LIST_MAX)
-            return status_error(STATUS_BAD_ARGUMENT, "option '%s' takes at most %d numbers",
-                                argument, INTEGER_LIST_MAX);
-        list->items[list->count++] = number;
+        TRY(add_range(list, row, argument, one));
         if (!text[length]) return status_ok();
         text += length + 1;
     }
@@ -261,7 +283,7 @@ struct arguments {
 
 static bool is_integer_list(const char *text)
 {
-    return text[0] && strspn(text, "0123456789,") == strlen(text);
+    return text[0] && text[0] != '-' && strspn(text, "0123456789,-") == strlen(text);
 }
 
 /* Is the next argument one more value of a list? */

@@ -35,8 +35,8 @@ enum option_kind {
     OPTION_SECONDS,   /* double in minimum..maximum */
     OPTION_REAL,      /* double in minimum..maximum */
     OPTION_BYTES,     /* uint64_t: 1073741824, 4G, 512M, 64K (powers of 1024) */
-    OPTION_INTEGERS, /* struct integer_list, each in minimum..maximum: -d 0 1 2, -d 0,1,2, -d 0 -d 1 */
-    OPTION_TEXTS,    /* struct operands: one more text each time the option is given */
+    OPTION_INTEGERS, /* struct integer_list, each in minimum..maximum: -d 0 1 2, -d 0,1,2, -d 0-2, -d 0 -d 1 */
+    OPTION_TEXTS, /* struct operands: one more text each time the option is given */
     OPTION_FILES /* struct operands: all files up to the next option, as patterns of a shell give them */
 };
 

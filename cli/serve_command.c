@@ -59,7 +59,7 @@ static const struct option_row rows[] = {
     { { "listen" }, OPTION_TEXT, AT(listen), "ADDRESS",
       .help = "Numeric address to listen on, 127.0.0.1 for this host alone; all of IPv4 by default." },
     { { "rank" }, OPTION_INTEGERS, AT(ranks), "N", .minimum = 0, .maximum = INT32_MAX,
-      .help = "Ranks whose calls are judged, over rank_list of the configuration: 0,1. Without "
+      .help = "Ranks whose calls are judged, over rank_list of the configuration: 0,1 or 0-7. Without "
               "either, and without a configuration, all." },
     { { "tls" }, OPTION_DIRECTORY, AT(tls_path), "DIR",
       .help = "Folder of key and certificates, over tls_path of the configuration." },

@@ -151,6 +151,11 @@ START_TEST(lists_of_numbers)
         ck_assert_int_eq(s.ids.items[1], 3);
         ck_assert_int_eq(s.ids.items[2], 5);
     }
+    struct sample s;
+    ck_assert_int_eq(parse(&s, "-d 6 2-4,0 -api_info f").code, STATUS_OK);
+    ck_assert_uint_eq(s.ids.count, 5);
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_int_eq(s.ids.items[i], ((const int64_t[]){ 6, 2, 3, 4, 0 })[i]);
 }
 END_TEST
 
@@ -235,6 +240,11 @@ START_TEST(refusals)
     refused("-api_info f -d 1 2 1", "option '-d' has 1 twice");
     refused("-api_info f -d 8",
             "option '-d' takes a whole number from 0 to 7, not '8'; the nearest is 7");
+    refused("-api_info f -d 5-3", "option '-d' has the range 5-3, which ends before it begins");
+    refused("-api_info f -d 2-4,3", "option '-d' has 3 twice");
+    refused("-api_info f -d 2-9",
+            "option '-d' takes a whole number from 0 to 7, not '9'; the nearest is 7");
+    refused("-api_info f -d 2-", "option '-d' takes a whole number from 0 to 7, not ''");
     refused("-api_info f -d 1,", "option '-d' takes a whole number from 0 to 7, not ''");
     refused("-api_info", "option '-api_info' needs a value: -api_info FILE");
     refused("-api_info -n 4", "option '-api_info' needs a value: -api_info FILE");

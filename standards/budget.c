@@ -135,8 +135,10 @@ struct status budget_add_row(struct budget *budget, const struct budget_key *key
     bool added;
     TRY(take_entry(&entry, &added, budget, key));
     entry->samples += is_sample;
-    for (int m = 0; m < BUDGET_METRICS; m++)
+    for (int m = 0; m < BUDGET_METRICS; m++) {
+        entry->unused[m] += is_sample && !(used[m] > 0);
         if (used[m] >= 0) entry->used[m] = fmax(entry->used[m], used[m]);
+    }
     return status_ok();
 }
 
@@ -161,9 +163,11 @@ static double margin(double samples)
 /* In steps that a reader can tell apart, upwards. */
 static double rounded_up(double x) { return ceil(x * 1000) / 1000; }
 
-static double budget_of(double used, double samples)
+static double budget_of(const struct budget_entry *entry, int m)
 {
-    return fmin(rounded_up(fmax(used * margin(samples), least)), 1);
+    double samples = entry->samples - entry->unused[m];
+    if (!(samples > 0)) return 1;
+    return fmin(rounded_up(fmax(entry->used[m] * margin(samples), least)), 1);
 }
 
 void budget_settle(struct budget *budget)
@@ -171,7 +175,7 @@ void budget_settle(struct budget *budget)
     for (size_t i = 0; i < budget->keys.count; i++) {
         struct budget_entry *entry = &budget->entries[i];
         for (int m = 0; m < BUDGET_METRICS; m++)
-            if (entry->used[m] >= 0) entry->most[m] = budget_of(entry->used[m], entry->samples);
+            if (entry->used[m] >= 0) entry->most[m] = budget_of(entry, m);
     }
 }
 
@@ -190,8 +194,9 @@ static bool tighten_entry(struct budget_entry *entry, const struct budget_entry 
     entry->samples += rows->samples;
     for (int m = 0; m < BUDGET_METRICS; m++) {
         if (entry->most[m] < 0) continue;
+        entry->unused[m] += rows->unused[m];
         entry->used[m] = fmax(entry->used[m], rows->used[m]);
-        double most = budget_of(entry->used[m], entry->samples);
+        double most = budget_of(entry, m);
         tighter |= most < entry->most[m];
         entry->most[m] = fmin(entry->most[m], most);
     }
@@ -228,21 +233,38 @@ static struct status append_member(struct csv_buffer *out, const char *before, c
     return json_append_string(out, text, strlen(text));
 }
 
+/* Of the metrics for which `shown` is not negative. */
 static struct status append_numbers(struct csv_buffer *out, const char *key,
-                                    const double numbers[BUDGET_METRICS])
+                                    const double numbers[BUDGET_METRICS],
+                                    const double shown[BUDGET_METRICS])
 {
     char text[80];
     bool first = true;
     (void)snprintf(text, sizeof text, ", \"%s\": { ", key);
     TRY(append(out, text));
     for (int m = 0; m < BUDGET_METRICS; m++) {
-        if (numbers[m] < 0) continue;
+        if (shown[m] < 0) continue;
         (void)snprintf(text, sizeof text, "%s\"%s\": %.4g", first ? "" : ", ",
                        budget_metric_names[m], numbers[m]);
         TRY(append(out, text));
         first = false;
     }
     return append(out, " }");
+}
+
+/* Counts of rows, of the metrics that have any. */
+static struct status append_unused(struct csv_buffer *out, const struct budget_entry *entry)
+{
+    char text[80];
+    bool first = true;
+    for (int m = 0; m < BUDGET_METRICS; m++) {
+        if (entry->used[m] < 0 || !(entry->unused[m] > 0)) continue;
+        (void)snprintf(text, sizeof text, "%s\"%s\": %.0f", first ? ", \"unused\": { " : ", ",
+                       budget_metric_names[m], entry->unused[m]);
+        TRY(append(out, text));
+        first = false;
+    }
+    return first ? status_ok() : append(out, " }");
 }
 
 static struct status append_entry(struct csv_buffer *out, const struct budget_entry *entry)
@@ -255,8 +277,9 @@ static struct status append_entry(struct csv_buffer *out, const struct budget_en
     TRY(append_member(out, ", ", "device", entry->key.device));
     (void)snprintf(samples, sizeof samples, ", \"samples\": %.0f", entry->samples);
     TRY(append(out, samples));
-    TRY(append_numbers(out, "used", entry->used));
-    TRY(append_numbers(out, "budget", entry->most));
+    TRY(append_unused(out, entry));
+    TRY(append_numbers(out, "used", entry->used, entry->used));
+    TRY(append_numbers(out, "budget", entry->most, entry->most));
     return append(out, " }");
 }
 
@@ -296,8 +319,9 @@ struct reading {
     budget_api_check *is_api;
 };
 
+/* `most`: the largest that a number may be, and how that is said. */
 static struct status read_numbers(double out[BUDGET_METRICS], const struct reading *r,
-                                  const cJSON *object)
+                                  const cJSON *object, double most, const char *expected)
 {
     const char *names[BUDGET_METRICS + 1] = { NULL };
     memcpy(names, budget_metric_names, sizeof budget_metric_names);
@@ -305,9 +329,8 @@ static struct status read_numbers(double out[BUDGET_METRICS], const struct readi
     for (int m = 0; m < BUDGET_METRICS; m++) {
         const cJSON *item = config_json_get(object, budget_metric_names[m]);
         if (!item) continue;
-        if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble <= 1))
-            return config_json_fault(r->file, item,
-                                     "expected a part of the limit, a number from 0 to 1");
+        if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble <= most))
+            return config_json_fault(r->file, item, "expected %s", expected);
         out[m] = item->valuedouble;
     }
     return status_ok();
@@ -340,15 +363,11 @@ static struct status read_direction(bool *backward, const struct reading *r, con
 static struct status read_entry(const struct reading *r, const cJSON *object)
 {
     static const struct config_json_key keys[] = {
-        { "api", cJSON_String, true },
-        { "direction", cJSON_String, true },
-        { "dtype", cJSON_String, true },
-        { "shapes", cJSON_String, true },
-        { "device", cJSON_String, true },
-        { "samples", cJSON_Number, true },
-        { "used", cJSON_Object, true },
-        { "budget", cJSON_Object, true },
-        { NULL, 0, false },
+        { "api", cJSON_String, true },     { "direction", cJSON_String, true },
+        { "dtype", cJSON_String, true },   { "shapes", cJSON_String, true },
+        { "device", cJSON_String, true },  { "samples", cJSON_Number, true },
+        { "unused", cJSON_Object, false }, { "used", cJSON_Object, true },
+        { "budget", cJSON_Object, true },  { NULL, 0, false },
     };
     struct budget_entry *entry;
     struct budget_key key;
@@ -370,8 +389,13 @@ static struct status read_entry(const struct reading *r, const cJSON *object)
     TRY(take_entry(&entry, &added, r->budget, &key));
     if (!added) return config_json_fault(r->file, object, "this entry is there twice");
     entry->samples = floor(samples->valuedouble);
-    TRY(read_numbers(entry->used, r, config_json_get(object, "used")));
-    return read_numbers(entry->most, r, config_json_get(object, "budget"));
+    static const char part[] = "a part of the limit, a number from 0 to 1";
+    const cJSON *unused = config_json_get(object, "unused");
+    if (unused)
+        TRY(read_numbers(entry->unused, r, unused, entry->samples,
+                         "a number of rows, not more than the samples"));
+    TRY(read_numbers(entry->used, r, config_json_get(object, "used"), 1, part));
+    return read_numbers(entry->most, r, config_json_get(object, "budget"), 1, part);
 }
 
 static struct status read_entries(const struct reading *r)

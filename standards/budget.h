@@ -4,7 +4,8 @@
  *
  * With an exponential tail the next row exceeds m times the largest of n with the probability n! m! / (n + m)!, and the
  * margin m makes that 10^-8: 23 after ten rows, 5 after a hundred, 2.1 after ten thousand; after one or two rows it leaves
- * the limit as it is. docs/budgets.md says more.
+ * the limit as it is. Only rows that use some of a limit count for it: a hundred exact results do not tell how large the
+ * first error will be. docs/budgets.md says more.
  */
 #ifndef PROBE_STANDARDS_BUDGET_H
 #define PROBE_STANDARDS_BUDGET_H
@@ -51,6 +52,8 @@ bool budget_shapes(char out[BUDGET_SHAPES_BYTES], const char *text);
 struct budget_entry {
     struct budget_key key; /* texts of the budget's */
     double samples;        /* rows */
+    /* Of these, the rows that say nothing about the size of what is used: they used none of it, or it was not compared. */
+    double unused[BUDGET_METRICS];
     double used[BUDGET_METRICS], most[BUDGET_METRICS];
 };
 

@@ -90,6 +90,47 @@ START_TEST(ends_of_margins)
 }
 END_TEST
 
+/* Rows that use nothing of a limit, or do not compare with it, do not say how large the first use will be: they count for no
+ * margin, and without others the limit stays. */
+START_TEST(rows_without_use_are_no_samples)
+{
+    struct budget *budget = created(), *more = created();
+    const double none[BUDGET_METRICS] = { 0, 0, -1, -1, -1, -1 };
+    for (int i = 0; i < 1000; i++)
+        ck_assert_int_eq(budget_add_row(budget, &matmul, none, true).code, 0);
+    budget_settle(budget);
+    const struct budget_entry *entry = budget_find(budget, &matmul);
+    ck_assert_double_eq(entry->samples, 1000);
+    ck_assert_double_eq(entry->most[BUDGET_WORST], 1);
+    ck_assert_double_eq(entry->most[BUDGET_RMS], 1);
+    add_rows(budget, &matmul, 10, 0.02);
+    budget_settle(budget);
+    ck_assert_double_eq(entry->unused[BUDGET_RMS], 1000);
+    ck_assert_double_eq(entry->unused[BUDGET_LARGEST], 1000);
+    ck_assert_double_eq_tol(entry->most[BUDGET_RMS], 0.465, 1e-12); /* as of ten rows */
+    for (int i = 0; i < 1000; i++)
+        ck_assert_int_eq(budget_add_row(more, &matmul, none, true).code, 0);
+    size_t tightened, unknown;
+    ck_assert_int_eq(budget_tighten(&tightened, &unknown, budget, more).code, 0);
+    ck_assert_uint_eq(tightened, 0);
+    ck_assert_double_eq(entry->unused[BUDGET_RMS], 2000);
+    char *text = text_of(budget);
+    ck_assert_ptr_nonnull(strstr(text, "\"samples\": 2010, \"unused\": { \"model_worst\": 2000, "
+                                       "\"model_rms\": 2000, \"model_largest\": 2000 }, \"used\""));
+    struct workspace w = workspace_make();
+    struct budget *again = NULL;
+    write_text(in(&w, "b.json"), text);
+    struct status status = budget_read(&again, in(&w, "b.json"), trusted, NULL);
+    ck_assert_msg(!status.code, "%s", status.text);
+    ck_assert_double_eq(budget_find(again, &matmul)->unused[BUDGET_RMS], 2000);
+    free(text);
+    budget_release(again);
+    budget_release(budget);
+    budget_release(more);
+    workspace_remove(&w);
+}
+END_TEST
+
 START_TEST(classes_of_shapes)
 {
     static const struct {
@@ -199,6 +240,9 @@ START_TEST(faults_of_files)
           "forward or backward" },
         { FILE_OF(ENTRY("Torch.matmul", "forward", "torch.float23", "1", "", "")), "no dtype" },
         { FILE_OF(ENTRY("Torch.matmul", "forward", "torch.float32", "0", "", "")), "1 at least" },
+        { FILE_OF(ENTRY("Torch.matmul", "forward", "torch.float32",
+                        "4, \"unused\": {\"model_rms\": 5}", "", "")),
+          "unused.model_rms: expected a number of rows, not more than the samples" },
         { FILE_OF(ENTRY("Torch.matmul", "forward", "torch.float32", "1", "\"model_rmz\": 0", "")),
           "model_rms" },
         { FILE_OF(
@@ -300,6 +344,7 @@ int main(void)
     TCase *tcase = tcase_create("budget");
     tcase_add_test(tcase, margins);
     tcase_add_test(tcase, ends_of_margins);
+    tcase_add_test(tcase, rows_without_use_are_no_samples);
     tcase_add_test(tcase, classes_of_shapes);
     tcase_add_test(tcase, files);
     tcase_add_test(tcase, faults_of_files);

@@ -155,7 +155,8 @@ static void print_pace(FILE *out, const struct job_status *status, int64_t now)
     double elapsed_s = (double)(now - status->began);
     double left = status->seconds_all - status->seconds_done;
     if (!status->began || elapsed_s < 1 || !(status->seconds_done > 0)) return;
-    fprintf(out, "rate    %.3g calls a second", (double)status->calls_done / elapsed_s);
+    double rate = (double)status->calls_done / elapsed_s;
+    fprintf(out, "rate    %.*f calls a second", rate < 10 ? 2 : 0, rate);
     if (status->active) {
         fprintf(out, ", about ");
         print_duration(out, elapsed_s * left / status->seconds_done);

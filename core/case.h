@@ -23,7 +23,9 @@ struct api_case {
 
     bool has_backward;
     struct value cotangents; /* LIST: backward.input; element k belongs to flat output k */
-    struct value gradients;  /* LIST: backward.output; recorded gradients */
+    const char *
+        no_cotangents; /* why the recorded ones cannot be used and were taken out of the list; or NULL */
+    struct value gradients; /* LIST: backward.output; recorded gradients */
 
     /* The dump says at its top level that `gradients` are those of the call's arguments
      * ("gradients": "arguments"), not of the last autograd node. */

@@ -215,6 +215,25 @@ static const char *drawing_name(struct arena *arena, const struct api_case *c)
     return arena_format(arena, "%s.%s%s", c->type, c->api, number);
 }
 
+/* Can the call be checked without the input that could not be made? Its forward can without a cotangent. */
+static bool leaves_a_forward(const struct input *input, struct status status)
+{
+    return is_cotangent(input) && (status.code == STATUS_SKIP || status.code == STATUS_BAD_INPUT);
+}
+
+/* Take all cotangents out of the call, which stand last. */
+static struct status give_up_cotangents(struct generation *generation, const char *why)
+{
+    struct api_case *c = generation->api_case;
+    c->cotangents = (struct value){ .kind = VALUE_LIST };
+    c->no_cotangents = arena_copy_string(generation->arena, why);
+    if (!c->no_cotangents) return status_no_memory(0);
+    while (generation->input_count &&
+           is_cotangent(&generation->inputs[generation->input_count - 1]))
+        generation->input_count--;
+    return status_ok();
+}
+
 struct status generate_inputs(struct api_case *c, struct generate_notes *notes, struct arena *arena,
                               const struct dump *dump, const struct generate_options *options)
 {
@@ -229,7 +248,10 @@ struct status generate_inputs(struct api_case *c, struct generate_notes *notes, 
     for (size_t i = 0; i < generation.input_count; i++) {
         struct input *input = &generation.inputs[i];
         struct status status = make_input(&generation, input, dump);
-        if (status.code) return status_within(status, "%s %s", c->full_name, input->path);
+        if (!status.code) continue;
+        status = status_within(status, "%s %s", c->full_name, input->path);
+        if (!leaves_a_forward(input, status)) return status;
+        TRY(give_up_cotangents(&generation, status.text));
     }
     TRY(rules_apply(&generation));
     return apply_hf32(&generation);
@@ -257,15 +279,25 @@ static bool load_recorded(struct value *value, void *context)
     return true;
 }
 
-struct status generate_load_recorded(struct api_case *c, struct arena *arena,
-                                     const struct dump *dump)
+static struct status load_all(struct value *values, struct arena *arena, const struct dump *dump)
 {
     struct recorded_load job = { arena, dump, status_ok() };
 
     if (!dump || !dump_header(dump)->has_data_dir) return status_ok();
-    (void)value_each_tensor(&c->outputs, load_recorded, &job);
-    (void)value_each_tensor(&c->gradients, load_recorded, &job);
+    (void)value_each_tensor(values, load_recorded, &job);
     return job.first_failure;
+}
+
+struct status generate_load_outputs(struct api_case *c, struct arena *arena,
+                                    const struct dump *dump)
+{
+    return load_all(&c->outputs, arena, dump);
+}
+
+struct status generate_load_gradients(struct api_case *c, struct arena *arena,
+                                      const struct dump *dump)
+{
+    return load_all(&c->gradients, arena, dump);
 }
 
 /* ---- memory ------------------------------------------------------------------------- */

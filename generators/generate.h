@@ -35,7 +35,8 @@ struct generate_options {
  *            file, with the strides they were stored with, and must not be written
  *   dump     where stored tensors are looked up; NULL draws all
  *   errors   STATUS_SKIP with the argument and the reason when an input cannot be made
- *            (no statistics, a dtype that is not supported, a file that is missing)
+ *            (no statistics, a dtype that is not supported, a file that is missing). A cotangent that
+ *            cannot be made costs all cotangents (c->no_cotangents) and not the call
  *   threads  safe, each call with its own arena
  *
  * Unless a note says otherwise, elements lie in the recorded [Min, Max], which both occur;
@@ -44,11 +45,13 @@ struct generate_options {
 struct status generate_inputs(struct api_case *c, struct generate_notes *notes, struct arena *arena,
                               const struct dump *dump, const struct generate_options *options);
 
-/* Set `tensor` of the recorded outputs and gradients of `c` that have stored data; others
+/* Set `tensor` of the recorded outputs, or gradients, of `c` that have stored data; others
  * stay NULL. A file that cannot be used does not keep the others from being loaded; the
  * first such failure is returned. */
-struct status generate_load_recorded(struct api_case *c, struct arena *arena,
-                                     const struct dump *dump);
+struct status generate_load_outputs(struct api_case *c, struct arena *arena,
+                                    const struct dump *dump);
+struct status generate_load_gradients(struct api_case *c, struct arena *arena,
+                                      const struct dump *dump);
 
 /* Bytes that the inputs of `c` will take, scratch memory of the rules included. SIZE_MAX
  * when a shape overflows. */

@@ -78,6 +78,7 @@ static const char *backward_obstacle(const struct check *k)
     if (out && !(own_model && out->kind == VALUE_NONE))
         return "function with out=... arguments don't support automatic differentiation, skip "
                "backward.";
+    if (c->no_cotangents) return c->no_cotangents;
     if (!value_count_tensors(&c->cotangents))
         return "This API does not have backward input data, skip backward.";
     return NULL;
@@ -136,7 +137,10 @@ static struct status judge_backward(struct check *k, double *since)
     struct stage_times *times = &k->rows.out->times;
     const char *obstacle = backward_obstacle(k);
     if (!call->c.has_backward) return status_ok();
-    if (obstacle) return check_add_plain_row(k, true, VERDICT_SKIP, CAUSE_NO_GRADIENT, obstacle);
+    if (obstacle)
+        return check_add_plain_row(k, true, VERDICT_SKIP,
+                                   call->c.no_cotangents ? CAUSE_NO_INPUTS : CAUSE_NO_GRADIENT,
+                                   obstacle);
     if (call->got.backward.code) {
         bool failed = call->got.backward.code == STATUS_DEVICE;
         return check_add_plain_row(k, true, failed ? VERDICT_ERROR : VERDICT_SKIP,

@@ -263,7 +263,7 @@ static struct status recorded_run(struct device *device, struct device_result *o
                                          "was recorded of it is a copy.");
     if (!c->outputs.list.count)
         return status_error(STATUS_SKIP, "The dump has no recorded outputs of this call.");
-    TRY(generate_load_recorded(&loaded, arena, c->source));
+    TRY(generate_load_outputs(&loaded, arena, c->source));
     TRY(flat_list(&out->outputs, arena, &loaded.outputs));
     TRY(check_stored(&out->outputs, "output"));
     if (only_none(&out->outputs) && writes_its_self(c))
@@ -271,7 +271,8 @@ static struct status recorded_run(struct device *device, struct device_result *o
                             "This call changes its first argument and returns None; the dump does "
                             "not store what it became.");
     if (!want_gradients) return status_ok();
-    out->backward = take_gradients(&out->gradients, arena, &loaded);
+    out->backward = generate_load_gradients(&loaded, arena, c->source);
+    if (!out->backward.code) out->backward = take_gradients(&out->gradients, arena, &loaded);
     if (out->backward.code) out->gradients.kind = VALUE_NONE;
     return out->backward.code == STATUS_NO_MEMORY ? out->backward : status_ok();
 }

@@ -319,7 +319,7 @@ START_TEST(stored_tensors_are_loaded)
                 else ck_assert(floats[i] == ((float *)x.data)[i]);
             }
             if (call) continue;
-            status = generate_load_recorded(&c, &arena, dump);
+            status = generate_load_outputs(&c, &arena, dump);
             ck_assert_int_eq(status.code, STATUS_SKIP);
             ck_assert_ptr_nonnull(strstr(status.text, "dump_tensor_data/gone.pt' does not exist"));
             const struct value *outputs = c.outputs.list.items;
@@ -402,6 +402,27 @@ START_TEST(errors_name_the_argument)
 }
 END_TEST
 
+/* A cotangent that cannot be made costs the cotangents, and the call goes on without them. */
+START_TEST(a_call_does_without_its_cotangents)
+{
+    struct built_case *b = build_case("Torch.thing.7");
+    struct value lost = TENSOR1(b, DT_F32, 0, 0, 3);
+    struct tensor_record record = *lost.tensor.record;
+    record.max.kind = record.min.kind = STATISTIC_ABSENT;
+    lost.tensor.record = &record;
+    add(b, TENSOR1(b, DT_F32, -1, 1, 5));
+    add_cotangent(b, TENSOR1(b, DT_F32, -1, 1, 5));
+    add_cotangent(b, lost);
+    struct status status = generate_inputs(&b->c, &b->notes, &b->arena, NULL, &b->options);
+    ck_assert_msg(!status.code, "%s", status.text);
+    ck_assert_ptr_nonnull(b->args[0].tensor.tensor);
+    ck_assert_uint_eq(b->c.cotangents.list.count, 0);
+    ck_assert_msg(!strncmp(b->c.no_cotangents, "Torch.thing.7 cotangent.1: ", 27), "%s",
+                  b->c.no_cotangents);
+    free_case(b);
+}
+END_TEST
+
 /* Every allocation fails once, in calls that use rules with scratch memory: an error each
  * time, and no partial success. */
 static int fail_at, allocations;
@@ -454,6 +475,7 @@ int main(void)
     tcase_add_test(tests, notes_end_with_a_line_that_says_more);
     tcase_add_test(tests, bytes_cover_what_is_allocated);
     tcase_add_test(tests, errors_name_the_argument);
+    tcase_add_test(tests, a_call_does_without_its_cotangents);
     tcase_add_test(tests, failing_allocations_are_reported);
     return run_tests("generate", tests);
 }

@@ -318,6 +318,46 @@ START_TEST(a_linear_is_judged_by_its_own_gradients)
 }
 END_TEST
 
+/* A file of the backward that is gone or damaged costs the backward alone, which says so. */
+START_TEST(a_lost_file_of_the_backward_leaves_the_forward)
+{
+    static const struct {
+        const char *file, *words; /* `words` overwrite it; NULL: it is removed */
+        const char *backend, *reason;
+    } cases[] = {
+        { "g", NULL, "recorded",
+          "Functional.relu.0 cotangent.0: 'dump_tensor_data/g.npy' does not exist" },
+        { "g", "nonsense", "recorded", "cannot read 'dump_tensor_data/g.npy'" },
+        { "g", NULL, "cpu",
+          "Functional.relu.0 cotangent.0: 'dump_tensor_data/g.npy' does not exist" },
+        { "a", NULL, "recorded", "'dump_tensor_data/a.npy' does not exist" },
+        { "a", "nonsense", "recorded", "cannot read 'dump_tensor_data/a.npy'" },
+    };
+    const struct call call = { "Functional.relu", "X:3", "o:3", "a:3", true };
+    static const float x[] = { 1, -2, 3 }, o[] = { 1, 0, 3 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[64], out[16], pattern[64];
+        dump_close(write_call(&call, "g:3"));
+        write_data('x', 1, (int64_t[]){ 3 }, x);
+        write_data('o', 1, (int64_t[]){ 3 }, o);
+        snprintf(path, sizeof path, "dump_tensor_data/%s.npy", cases[i].file);
+        snprintf(out, sizeof out, "lost%zu", i);
+        ck_assert_int_eq(remove(in(&w, path)), 0);
+        if (cases[i].words) write_text(in(&w, path), cases[i].words);
+        struct outcome run = run_program(&w, "-api_info", "dump.json", "--backend",
+                                         cases[i].backend, "-o", out, NULL);
+        ck_assert_msg(run.status == 0, "%s", run.err);
+        outcome_free(&run);
+        snprintf(pattern, sizeof pattern, "%s/accuracy_checking_result_*.csv", out);
+        char *rows = read_file(only_match(&w, pattern), NULL);
+        ck_assert_msg(strstr(rows, "Functional.relu.0,pass,SKIP,") != NULL, "case %zu: %s", i,
+                      rows);
+        ck_assert_msg(strstr(rows, cases[i].reason) != NULL, "case %zu: %s", i, rows);
+        free(rows);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recorded_gradients");
@@ -328,6 +368,7 @@ int main(void)
     tcase_add_loop_test(tests, outputs_are_the_recorded_ones, 0,
                         sizeof forwards / sizeof *forwards);
     tcase_add_test(tests, a_linear_is_judged_by_its_own_gradients);
+    tcase_add_test(tests, a_lost_file_of_the_backward_leaves_the_forward);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -7,9 +7,14 @@
 #include "bench/ops/reduction_arguments.h"
 #include "bench/ops/settling.h"
 #include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/gather.h"
+#include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/selection.h"
 
 /* Largest (sign 1) or smallest (-1) elements of one dimension and their positions; of equal ones
  * the device's position counts (output number `output`). keepdim shapes. The gradient goes to
@@ -27,12 +32,33 @@ static struct node *extremum_along(struct call *call, struct node *x, int dim, i
 
 /* ---- extrema ------------------------------------------------------------------------------------------ */
 
-/* max(input), min(input): equal ones share the cotangent. NaN equals nothing, and gets a share or none. */
+static bool has_nan(struct tape *tape, struct node *x)
+{
+    if (x->integer) return false;
+    const double *value = node_values(tape, x);
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++)
+        if (isnan(value[i])) return true;
+    return false;
+}
+
+/* The mean of the elements that are NaN: a NaN whose cotangent they share, and of which the others have 0. */
+static struct node *mean_of_nans(struct tape *tape, struct node *x)
+{
+    struct node *is_nan = node_compare(tape, COMPARE_NE, x, x);
+    struct node *sum =
+        node_sum(tape, node_select(tape, is_nan, x, node_scalar(tape, 0)), all_dims(x), false);
+    return node_divide(tape, sum, node_sum(tape, node_to_real(tape, is_nan), all_dims(x), false));
+}
+
+/* max(input), min(input): equal ones share the cotangent. NaN equals nothing, and gets a share or none; no other element has one then
+ * (evenly_distribute_backward in PyTorch's FunctionsManual.cpp). */
 static void extremum_of_all(struct call *call)
 {
     struct node *x = node_model_any_slope_at_nan(call->tape, call_tensor(call, "input"));
-    call_return_typed(call, node_extremum(call->tape, x, all_dims(x), false, (int)call->op->detail),
-                      x->dtype);
+    struct node *y = has_nan(call->tape, x)
+                         ? mean_of_nans(call->tape, x)
+                         : node_extremum(call->tape, x, all_dims(x), false, (int)call->op->detail);
+    call_return_typed(call, y, x->dtype);
 }
 
 /* max(input, other): detail is the sign. */

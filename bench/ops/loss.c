@@ -239,6 +239,8 @@ static struct node *published_logits_loss(struct tape *tape, struct node *x, str
     /* The gradient is (sigmoid(x) - t) c, w t for t: that of softplus(x) - t x. */
     struct node *yes = positive ? node_multiply(tape, positive, t) : t;
     struct node *all = positive ? node_add(tape, yes, one_less(tape, t)) : one;
+    /* v + 1 - t, where the sum is rounded before what it is left with may be small */
+    if (positive) all = node_model_error(tape, all, node_offset(tape, yes, 1), 1);
     struct node *other = node_subtract(tape,
                                        node_multiply(tape, all, node_apply(tape, "softplus", x)),
                                        node_multiply(tape, yes, x));

@@ -292,6 +292,12 @@ static const struct {
       0.02, 1e-6 },
     { "Functional.smooth_l1_loss(f32(2)[1 2], f32(2)[1 1]', reduction=\"none\", beta=0.0)", 0, 0, 0,
       10 },
+    /* w t + 1 is rounded before t is taken from it. */
+    { "Functional.binary_cross_entropy_with_logits(f32(1)[3], f32(1)[1]', reduction=\"sum\", "
+      "pos_weight=f32(1)[0.001]')",
+      0, 0x1, 1e-9, 0 },
+    { "Functional.binary_cross_entropy_with_logits(f32(1)[3], f32(1)[1]', reduction=\"sum\")", 0, 0,
+      0, 1e-6 },
     /* erf(y) is rounded as x is: Newton's step is off by a share of it. */
     { "Torch.erfinv(f32(3)[1e-8 0.001 -1e-20])", -1, 0, 0, 2e-9 },
     { "Torch.erfinv(f32(1)[0.9999])", -1, 1, 1e-4, 0 },
@@ -579,6 +585,22 @@ START_TEST(how_far_a_kernel_may_be_off)
 }
 END_TEST
 
+/* Of max(input) and min(input), where there are any; the other elements have none. */
+START_TEST(nans_share_the_gradient_of_an_extremum)
+{
+    static const char *const calls[] = { "Torch.max(f32(4)[1 nan inf nan])",
+                                         "Torch.min(f32(2,2)[1 nan -inf nan])" };
+    for (size_t c = 0; c < 2; c++) {
+        struct arena arena = { 0 };
+        const struct reference *r = modelled(&arena, calls[c], 0);
+        ck_assert_double_eq(r->hi[0], 0);
+        ck_assert_double_eq(r->hi[2], 0);
+        ck_assert_msg(r->hi[1] != 0 && r->hi[1] == r->hi[3], "%g %g", r->hi[1], r->hi[3]);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
 START_TEST(what_rounding_leaves_open_is_open)
 {
     struct arena arena = { 0 };
@@ -698,6 +720,7 @@ int main(int count, char **arguments)
     TCase *tests = tcase_create("model");
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, native_results_lie_within_the_model);
+    tcase_add_test(tests, nans_share_the_gradient_of_an_extremum);
     tcase_add_loop_test(tests, what_rounding_leaves_open_is_open, 0,
                         sizeof unknowns / sizeof *unknowns);
     tcase_add_test(tests, overflows_are_expected);

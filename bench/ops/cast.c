@@ -117,7 +117,7 @@ const struct op ops_cast[] = {
     { "to", TENSOR, "(Tensor input, Device? device=None, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, ...)", to, OP_ONE_NODE, 0, NULL },
     { "npu_dtype_cast", NPU, "(Tensor input, Any dtype, Any input_dtype=None)", npu_cast, OP_ONE_NODE, 0, NULL },
     { "_to_copy", ATEN, "(Tensor input, *, ScalarType? dtype=None, ...)", to, OP_ONE_NODE, 0, NULL },
-    { "copy", ATEN, "(Tensor input, Tensor src, bool non_blocking=False)", copy, OP_ONE_NODE, 0, NULL },
+    { "copy", TENSOR | ATEN, "(Tensor input, Tensor src, bool non_blocking=False)", copy, OP_ONE_NODE, 0, NULL },
     { "type_as", TENSOR, "(Tensor input, Tensor other)", to_other, OP_ONE_NODE, 0, NULL },
     { "type", TENSOR, "(Tensor input, Any dtype=None, bool non_blocking=False, ...)", to_type, OP_ONE_NODE, 0, NULL },
     { "_foreach_copy", ATEN, "(Tensor[] input, Tensor[] src, bool non_blocking=False)", each_copy, OP_ONE_NODE, 0, NULL },

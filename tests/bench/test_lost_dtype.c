@@ -55,14 +55,23 @@ static struct api_case call_of(const char *type, const char *api, const char *le
 static const struct {
     const char *type, *api, *recorded, *want;
 } rows[] = {
-    { "Tensor", "to", "xu", "xD" },       { "Tensor", "to", "xn", "xD" },
-    { "Tensor", "to", "xuff", "xDff" },   { "Tensor", "to", "xuu", "xnD" },
-    { "Tensor", "to", "xnn", "xnD" },     { "Tensor", "to", "xcu", "xcD" },
-    { "Tensor", "to", "xud", "xnd" },     { "Tensor", "to", "xd", "xd" },
-    { "Tensor", "to", "xc", "xc" },       { "Tensor", "type", "xu", "xD" },
-    { "Tensor", "type", "xn", "xD" },     { "Tensor", "view", "xu", "xD" },
-    { "Torch", "softmax", "xiu", "xiD" }, { "Functional", "softmax", "xiiu", "xiiD" },
-    { "Tensor", "clamp", "xnn", "xnn" },  { "Torch", "add", "xu", "xu" },
+    { "Tensor", "to", "xu", "xD" },
+    { "Tensor", "to", "xn", "xD" },
+    { "Tensor", "to", "xuff", "xDff" },
+    { "Tensor", "to", "xuu", "xnD" },
+    { "Tensor", "to", "xnn", "xnD" },
+    { "Tensor", "to", "xcu", "xcD" },
+    { "Tensor", "to", "xud", "xnd" },
+    { "Tensor", "to", "xd", "xd" },
+    { "Tensor", "to", "xc", "xc" },
+    { "Tensor", "type", "xu", "xD" },
+    { "Tensor", "type", "xn", "xD" },
+    { "Tensor", "view", "xu", "xD" },
+    { "Torch", "softmax", "xiu", "xiD" },
+    { "Functional", "softmax", "xiiu", "xiiD" },
+    { "Tensor", "clamp", "xnn", "xnn" },
+    { "Torch", "add", "xu", "xu" },
+    { "Torch", "_softmax_backward_data", "xxiu", "xxiD" },
     { "Torch", "no_such", "xu", "xu" },
 };
 
@@ -75,6 +84,23 @@ START_TEST(the_result_tells)
     ck_assert_msg(!strcmp(got, rows[_i].want), "%s %s: %s", rows[_i].api, rows[_i].recorded, got);
     for (size_t i = 0; i < c.args.list.count; i++) /* what was recorded stays */
         ck_assert_int_eq(letter_of(&c.args.list.items[i]), rows[_i].recorded[i]);
+}
+END_TEST
+
+/* Keywords: {} is lost, null is None, and what names the dtype of an argument is not that of the result. */
+START_TEST(keywords)
+{
+    const struct value lost = argument_of('u');
+    struct api_case c = call_of("NPU", "npu_anti_quant", "xx"), out;
+    c.kwargs = dict_value(&arena, 3, "dst_dtype", lost, "src_dtype", lost, "offset", none_value());
+    ck_assert_int_eq(bench_translate(&out, &arena, &c).code, STATUS_OK);
+    ck_assert_int_eq(letter_of(value_find(&out.kwargs, "dst_dtype")), 'D');
+    ck_assert_int_eq(letter_of(value_find(&out.kwargs, "src_dtype")), 'u');
+    ck_assert_int_eq(letter_of(value_find(&out.kwargs, "offset")), 'n');
+    ck_assert_int_eq(letter_of(value_find(&c.kwargs, "dst_dtype")), 'u');
+    c.kwargs = dict_value(&arena, 1, "dst_dtype", none_value());
+    ck_assert_int_eq(bench_translate(&out, &arena, &c).code, STATUS_OK);
+    ck_assert_int_eq(letter_of(value_find(&out.kwargs, "dst_dtype")), 'n');
 }
 END_TEST
 
@@ -96,6 +122,7 @@ int main(void)
     TCase *tests = tcase_create("lost_dtype");
     tcase_add_checked_fixture(tests, NULL, tear_down);
     tcase_add_loop_test(tests, the_result_tells, 0, sizeof rows / sizeof *rows);
+    tcase_add_test(tests, keywords);
     tcase_add_test(tests, without_a_result_nothing_is_known);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

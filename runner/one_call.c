@@ -1,6 +1,7 @@
 /* The same steps as a run takes for each of its calls, for one. */
 #include "runner/one_call.h"
 
+#include "bench/lost_dtype.h"
 #include "core/memory.h"
 #include "generators/generate.h"
 #include "runner/repeat_command.h"
@@ -39,6 +40,7 @@ struct status one_call_read(struct api_case *out, struct arena *arena, const str
     struct generate_notes notes;
     const char *sizes;
     TRY(dump_read_case(out, arena, setup->dump, call->position));
+    if (!setup->framework || setup->framework->has_torch_names) TRY(lost_dtype_restore(out, arena));
     TRY(tile_sizes_apply(out, &sizes, arena, &setup->generate));
     return generate_inputs(out, &notes, arena, setup->dump, &setup->generate);
 }

@@ -5,6 +5,7 @@
 #include <libgen.h>
 #include <math.h>
 
+#include "formats/npy.h"
 #include "support/faulty_calls.h"
 #include "support/suite.h"
 
@@ -246,6 +247,31 @@ START_TEST(a_call_of_torch_is_reproduced)
 }
 END_TEST
 
+/* A dtype that the dump has lost stands in the script, and in the smallest call. */
+START_TEST(a_lost_dtype_is_known)
+{
+    struct arena arena = { 0 };
+    struct tensor wrong;
+    ck_assert(!tensor_create(&wrong, &arena, DT_I32, 1, (int64_t[]){ 4 }).code);
+    memset(wrong.data, 0x55, 4 * sizeof(int32_t));
+    ck_assert_int_eq(mkdir(in(&w, "dump_tensor_data"), 0750), 0);
+    ck_assert(!npy_write(in(&w, "dump_tensor_data/o.npy"), &wrong, &arena).code);
+    write_text(in(&w, "lost.json"),
+               "{\"task\":\"tensor\",\"level\":\"L1\",\"dump_data_dir\":\"dump_tensor_data\","
+               "\"data\":{\"Tensor.to.0.forward\":{\"input_args\":[{\"type\":\"torch.Tensor\","
+               "\"dtype\":\"torch.float32\",\"shape\":[4],\"Max\":9,\"Min\":0,\"Mean\":4,"
+               "\"Norm\":9,\"requires_grad\":false},{}],\"input_kwargs\":{},\"output\":[{"
+               "\"type\":\"torch.Tensor\",\"dtype\":\"torch.int32\",\"shape\":[4],\"Max\":9,"
+               "\"Min\":0,\"Mean\":4,\"Norm\":9,\"requires_grad\":false,"
+               "\"data_name\":\"o.npy\"}]}}}");
+    reproduce("lost.json", "Tensor.to.0", "recorded", "script");
+    char *script = read_file(in(&w, "script/reproducer.py"), NULL);
+    ck_assert_msg(strstr(script, ".to(torch.int32)") != NULL, "%s", script);
+    free(script);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("repro");
@@ -257,6 +283,7 @@ int main(void)
     tcase_add_test(tests, cmake_builds_it);
     tcase_add_test(tests, what_passes_has_no_reproducer);
     tcase_add_test(tests, the_evidence_names_the_command);
+    tcase_add_test(tests, a_lost_dtype_is_known);
     tcase_add_loop_test(tests, a_call_of_torch_is_reproduced, 0, N_SCRIPTS);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -19,6 +19,12 @@ static struct status ordered_arguments(struct value *args, const struct api_case
     return status_ok();
 }
 
+/* A dump of results alone has entries without arguments. */
+static bool is_bare(const struct api_case *c)
+{
+    return !c->args.list.count && !(value_is_sequence(&c->kwargs) && c->kwargs.list.count);
+}
+
 /* The row whose schema takes the arguments. When none does, the first one's reason is given. */
 static struct status bind_row(struct call *call, const struct api_case *c, struct arena *arena)
 {
@@ -46,6 +52,10 @@ static struct status bind_row(struct call *call, const struct api_case *c, struc
         if (!tried) why = st;
         tried = true;
     }
+    if (tried && is_bare(c))
+        return status_error(
+            STATUS_SKIP, "%s: no argument of this call was recorded (a data_mode without input?)",
+            why.text);
     return why;
 }
 

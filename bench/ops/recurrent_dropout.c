@@ -163,10 +163,40 @@ struct node *layer_handed_on(struct call *call, struct layers *layers,
 
 /* ---- where they are not known ------------------------------------------------------------------------ */
 
+static double largest_magnitude(struct tape *tape, struct node *x)
+{
+    double most = 0;
+    const double *value = node_values(tape, x);
+    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++)
+        most = isnan(value[i]) ? INFINITY : fmax(most, fabs(value[i]));
+    return most;
+}
+
+/* Can gates be sums that overflow, or of infinities or NaN, so that states are NaN? A gate sums, for each of its inputs, a weight times
+ * an input, a state, or a result of the layer before, up to 1 / (1 - p) where the activation is up to 1, and two biases: no more than
+ * twice as many terms as the largest parameter has elements. Where nothing bounds a state it grows with every step and layer. */
+static bool may_be_nan(struct call *call, const struct layers *layers, double steps, bool bounded,
+                       struct node *x)
+{
+    struct tape *tape = call->tape;
+    double weight = 0, terms = 0, input = fmax(1 / (1 - layers->drops), largest_magnitude(tape, x));
+    int count;
+    struct node **params = call_tensors(call, "params", &count);
+    for (int k = 0; params && k < count; k++) {
+        weight = fmax(weight, largest_magnitude(tape, params[k]));
+        terms = fmax(terms, 2 * (double)params[k]->n);
+    }
+    input = fmax(input, largest_magnitude(tape, layers->h));
+    if (layers->c) input = fmax(input, largest_magnitude(tape, layers->c));
+    double gate = terms * weight, most = gate * input;
+    if (!bounded) most *= pow(fmax(1, gate / (1 - layers->drops)), steps * layers->count);
+    return !(most < dtype_info(x->dtype)->largest);
+}
+
 /* Final states of layers that dropout reaches depend on choices which no output tells: the device's are taken for right as
  * far as they lie within the bounds of the activations. State k of `total` in the output `at`. */
 static struct node *device_state(struct call *call, struct node *own, size_t at, int k, int total,
-                                 double most)
+                                 double most, bool any_nan)
 {
     struct tape *tape = call->tape;
     struct node *all = call_device_numbers(call, at, (size_t)total * own->n);
@@ -174,7 +204,7 @@ static struct node *device_state(struct call *call, struct node *own, size_t at,
     struct node *y = node_new_real(tape, own->dtype, own->rank, own->shape);
     for (size_t i = 0; !tape_failed(tape) && i < y->n; i++) {
         double x = all->value[(size_t)k * own->n + i];
-        y->value[i] = isnan(x) ? 0 : fmin(fmax(x, -most), most);
+        y->value[i] = !isnan(x) ? fmin(fmax(x, -most), most) : any_nan ? NAN : 0;
     }
     return y;
 }
@@ -185,6 +215,7 @@ struct last_steps {
     int64_t steps, batch, width; /* width of one direction */
     int directions, total;
     bool batch_first;
+    bool any_nan; /* anything may be NaN */
     double least, most;
     const char *wrong; /* what is known to be wrong, or NULL */
 };
@@ -205,7 +236,7 @@ static bool last_steps_are_states(const struct last_steps *last, const double *y
                 size_t at = place_of(last, d ? 0 : last->steps - 1, b, d * last->width + f);
                 int64_t state = last->total - last->directions + d;
                 double want = h[(state * last->batch + b) * last->width + f];
-                if (y[at] == want) continue;
+                if (y[at] == want || (isnan(y[at]) && isnan(want))) continue;
                 (void)snprintf(reason, bytes,
                                "element %zu, of the last step, is %.9g; the final state is %.9g",
                                at, y[at], want);
@@ -235,7 +266,7 @@ static bool last_steps_hold(const struct bench_property *property, const struct 
     dtype_to_double(y, dense.data, dense.dtype, n);
     if (m) dtype_to_double(y + n, states.data, states.dtype, m);
     for (size_t i = 0; i < n; i++)
-        if (!(y[i] >= last->least && y[i] <= last->most)) {
+        if (!(y[i] >= last->least && y[i] <= last->most) && !(last->any_nan && isnan(y[i]))) {
             (void)snprintf(reason, bytes,
                            "element %zu is %.9g, outside of what the activations give", i, y[i]);
             goto done;
@@ -261,14 +292,6 @@ static const struct bench_property *no_gradient(struct call *call, struct node *
     return NULL;
 }
 
-static double largest_magnitude(struct tape *tape, struct node *x)
-{
-    double most = 0;
-    const double *value = node_values(tape, x);
-    for (size_t i = 0; !tape_failed(tape) && i < x->n; i++) most = fmax(most, fabs(value[i]));
-    return most;
-}
-
 /* Does a layer have a projection behind its activation? */
 static bool is_projected(struct call *call)
 {
@@ -292,6 +315,8 @@ bool layers_return_by_law(struct call *call, const struct layers *layers,
     int64_t width = h[0]->shape[1];
     if (y->shape[1] != width * layers->directions) return false;
     if (h[0]->shape[1] != layers->h->shape[2] || is_projected(call)) bound = INFINITY;
+    bool any_nan = may_be_nan(call, layers, (double)sequence->steps, isfinite(bound),
+                              call_tensor(call, packed ? "data" : "input"));
     y = node_with_dtype(tape, layers_by_time(tape, sequence, y, packed, batch_first), dtype);
     if (tape_failed(tape)) return false;
     *last = (struct last_steps){ packed ? NULL : call_device_output(call, 1),
@@ -301,6 +326,7 @@ bool layers_return_by_law(struct call *call, const struct layers *layers,
                                  layers->directions,
                                  total,
                                  batch_first,
+                                 any_nan,
                                  kind == CELL_RELU ? 0 : -bound,
                                  bound,
                                  layers->wrong };
@@ -309,8 +335,9 @@ bool layers_return_by_law(struct call *call, const struct layers *layers,
                                          "compared",
                                          last_steps_hold, last };
     for (int k = layers->directions; tape_is_reference(tape) && k < total; k++) {
-        h[k] = device_state(call, h[k], 1, k, total, bound);
-        if (layers->c) h[total + k] = device_state(call, h[total + k], 2, k, total, INFINITY);
+        h[k] = device_state(call, h[k], 1, k, total, bound, any_nan);
+        if (layers->c)
+            h[total + k] = device_state(call, h[total + k], 2, k, total, INFINITY, any_nan);
     }
     call_return_random(call, tape_is_reference(tape) ? NULL : y, dtype, y->rank, y->shape,
                        property);

@@ -115,11 +115,13 @@ struct state cell_step(struct tape *tape, const struct cell *cell, struct node *
     } else if (cell->kind == CELL_LSTM) {
         struct lstm_step y = lstm_step(tape, node_add(tape, inputs, hidden), cell->width, state.c);
         next = (struct state){ y.h, y.c };
-    } else if (cell->w_hidden->integer) {
-        next.h = positive_integers(tape, node_add_as(tape, cell->w_hidden->dtype, inputs, hidden));
     } else {
-        struct node *sum = node_add(tape, inputs, hidden);
-        next.h = cell->kind == CELL_TANH ? activated(tape, "tanh", sum) : positive_part(tape, sum);
+        bool integers = cell->w_hidden->integer;
+        struct node *sum = integers ? node_add_as(tape, cell->w_hidden->dtype, inputs, hidden)
+                                    : node_add(tape, inputs, hidden);
+        next.h = cell->kind == CELL_TANH ? activated(tape, "tanh", sum)
+                 : integers              ? positive_integers(tape, sum)
+                                         : positive_part(tape, sum);
     }
     if (cell->w_projection) next.h = compose_linear(tape, next.h, cell->w_projection, NULL);
     return next;

@@ -144,6 +144,23 @@ START_TEST(outputs_lie_within_the_activation)
 }
 END_TEST
 
+/* Where an infinity is among the weights a later layer may be NaN, its final state then, too. */
+START_TEST(infinite_weights_make_nan)
+{
+#define NARROW "f32(4,1), f32(4,1), f32(4), f32(4)"
+    open_trial("Torch.lstm(f32(2,1,1), [f32(3,1,1), f32(3,1,1)], [" NARROW ", " NARROW
+               ", f32(4,1)[1 1 inf 1], f32(4,1), f32(4), f32(4)], True, 3, 0.3, True, False, "
+               "False)");
+    elements(0)[1] = elements(1)[2] = elements(2)[2] = NAN;
+    ck_assert_int_eq(bench_settle(trial.bench, &trial.outputs).code, 0);
+    ck_assert(output_holds());
+    ck_assert(isnan(bench_output(trial.bench, 1)->reference.hi[2]));
+    elements(0)[1] = 0; /* not the state */
+    ck_assert(!output_holds());
+    arena_release(&trial.arena);
+}
+END_TEST
+
 START_TEST(gradients_are_no_values)
 {
     struct bench_output *gradients;
@@ -405,6 +422,23 @@ START_TEST(integers_wrap_around)
 }
 END_TEST
 
+/* The sum of integers wraps around, too, before the hyperbolic tangent, which is no integer: 100 + 100 is -56 of int8. */
+START_TEST(tangents_of_integers)
+{
+    struct arena arena = { 0 };
+    struct sample sample;
+    struct bench *bench = opened(&sample,
+                                 "Torch.rnn_tanh_cell(i8(3,1)[1 -3 100], i8(3,1)[0 2 100], "
+                                 "i8(1,1)[1], i8(1,1)[1])",
+                                 &arena);
+    const struct reference *r = &bench_output(bench, 0)->reference;
+    static const double sums[3] = { 1, -1, -56 };
+    ck_assert_int_eq(r->dtype, DT_F32);
+    for (size_t i = 0; i < 3; i++) ck_assert_double_eq_tol(r->hi[i], tanh(sums[i]), 1e-12);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recurrent layers");
@@ -425,7 +459,9 @@ int main(void)
                         NOTHING_IS_DROPPED + 1);
     tcase_add_test(steps, the_gradient_of_a_fused_step);
     tcase_add_test(steps, long_sequences_pass_the_sums_that_are_positive);
+    tcase_add_test(steps, infinite_weights_make_nan);
     tcase_add_test(steps, integers_wrap_around);
+    tcase_add_test(steps, tangents_of_integers);
     suite_add_tcase(suite, dropout);
     suite_add_tcase(suite, read);
     suite_add_tcase(suite, loops);

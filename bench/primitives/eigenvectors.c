@@ -165,16 +165,18 @@ static void model_group(const struct spectrum *s, double *error, size_t start, s
     double largest = fmax(fabs(s->values[0]), fabs(s->values[n - 1]));
     double e = tape_join(s->tape, group_backward_error(s->tape, n, s->matrix.frobenius, largest),
                          s->matrix.input);
+    double turned = 0;
     for (size_t i = 0; i < n; i++) error[i] = 0;
     for (size_t k = 0; k < n; k++) {
         if (k >= start && k < end) continue;
         double gap = k < start ? s->values[start] - s->values[k]
                                : s->values[k] - s->values[end - 1];
-        double weight = e / gap;
+        double weight = group_turn(s->tape, e, gap);
+        turned += weight * weight;
         for (size_t i = 0; i < n; i++)
             error[i] += s->z[k * n + i] * s->z[k * n + i] * weight * weight;
     }
-    for (size_t i = 0; i < n; i++) error[i] = sqrt(error[i]);
+    group_model_second_order(s->tape, error, n, turned, s->z + start * n, end - start);
 }
 
 /* End of the group that starts at `start`; of an embedded matrix it has whole twos. */

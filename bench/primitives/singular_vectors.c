@@ -317,6 +317,13 @@ static struct status settle_null(struct decomposition *d, bool right, const doub
     return status_ok();
 }
 
+/* Of a model: how far a vector of the group turns toward one of value `other`, `own` the value of the group that is nearest to it. */
+static double turn_to(const struct decomposition *d, double e, double own, double other)
+{
+    double dropped = group_dropped(d->tape) * fmax(own, other);
+    return group_turn(d->tape, tape_join(d->tape, e, dropped), fabs(own - other));
+}
+
 /* How far the elements of the vectors of one side are off in a model, for the group start .. end. */
 static void model_group(const struct decomposition *d, double *error, bool right, size_t start,
                         size_t end)
@@ -327,19 +334,20 @@ static void model_group(const struct decomposition *d, double *error, bool right
     double last = start < d->null ? d->values[end - 1] : 0;
     double e = tape_join(d->tape, group_backward_error(d->tape, d->m, d->matrix.frobenius, largest),
                          d->matrix.input);
-    for (size_t i = 0; i < length; i++) error[i] = 0;
-    double beyond = last > 0 ? e / last : 0;
+    bool open = !right && d->m > d->left && start < d->null; /* a complement */
+    double beyond = open ? turn_to(d, e, last, 0) : 0, turned = beyond * beyond;
+    /* Left and right vectors of a group turn against each other, too, by the skew part of U^T E V over the sum of their values. */
+    double apart = last > 0 && end - start > 1 ? group_turn(d->tape, e, first + last) : 0;
+    for (size_t i = 0; i < length; i++) error[i] = beyond * beyond;
     for (size_t k = 0; k < known; k++) {
-        if (k >= start && k < end) continue;
+        bool own = k >= start && k < end;
         double value = k < d->n ? d->values[k] : 0;
-        double weight = e / (k < start ? value - first : last - value);
+        double weight = own ? apart : turn_to(d, e, k < start ? first : last, value);
         for (size_t i = 0; i < length; i++)
             error[i] += z[k * length + i] * z[k * length + i] * weight * weight;
+        turned += own ? 0 : weight * weight;
     }
-    for (size_t i = 0; i < length; i++) {
-        bool open = !right && d->m > d->left && start < d->null; /* a complement */
-        error[i] = sqrt(error[i] + (open ? beyond * beyond : 0));
-    }
+    group_model_second_order(d->tape, error, length, turned, z + start * length, end - start);
 }
 
 static void put(struct decomposition *d, struct node *node, size_t batch, bool right)

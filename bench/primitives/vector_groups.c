@@ -55,6 +55,31 @@ double group_backward_error(const struct tape *tape, size_t n, double frobenius,
     return unit * 8 * (double)n * frobenius;
 }
 
+double group_turn(const struct tape *tape, double e, double gap)
+{
+    gap -= e * (tape_is_typical(tape) ? 3 : 2);
+    return gap > e ? e / gap : 1;
+}
+
+/* xBDSQR drops an element of the bidiagonal matrix up to `tol` times the one on the diagonal beside it, with tol = u max(10, min(100, u^(-1/8))): 98.7 u
+ * in double, in float 10 u, which is less than the backward error has. As the iteration converges cubically what it drops is
+ * mostly far smaller: a quarter of it is taken for typical. The reference in double drops as much. */
+double group_dropped(const struct tape *tape)
+{
+    if (!tape->wide) return 0;
+    return 98.7 * tape->unit * (tape_is_typical(tape) ? sqrt(2) / 4 : 2);
+}
+
+void group_model_second_order(const struct tape *tape, double *error, size_t n, double turned,
+                              const double *z, size_t count)
+{
+    for (size_t i = 0; i < n; i++) {
+        double own = 0;
+        for (size_t k = 0; k < count; k++) own += z[k * n + i] * z[k * n + i];
+        error[i] = tape_join(tape, sqrt(error[i]), fmin(turned, 1) * sqrt(own));
+    }
+}
+
 double group_forward_error(const struct tape *tape, size_t n, size_t count, double x)
 {
     double turned = tape->wide ? (double)count : 1;

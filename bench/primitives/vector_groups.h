@@ -5,7 +5,8 @@
  * Note 41, take n ulp ||A|| times a threshold of 20 to 50 for a fault), in the root mean square over the elements
  * of E, which the roundings of n orthogonal transformations make, 5 u ||A||_F / sqrt(n) and what deflation takes for
  * zero, 2 u ||A||_2. A kernel in float64 is compared with a reference that was found in double as well, where balls are
- * too many: twice that. To first order the vector of group c moves by sum_i x_i (x_i^T E x_c) / (gap between i and c). */
+ * too many: twice that. To first order the vector of group c moves by sum_i x_i (x_i^T E x_c) / (gap between i and c); of two
+ * vectors alone the angle has tan 2t = 2 |E_ic| / (gap + E_ii - E_cc). */
 #ifndef PROBE_BENCH_PRIMITIVES_VECTOR_GROUPS_H
 #define PROBE_BENCH_PRIMITIVES_VECTOR_GROUPS_H
 
@@ -32,6 +33,19 @@ struct node *group_twins(struct tape *tape, int64_t n);
 
 /* ||E|| of a model's kernel; in the root mean square an element of E in any orthonormal basis. */
 double group_backward_error(const struct tape *tape, size_t n, double frobenius, double largest);
+
+/* By how much a vector turns toward another across a gap, in a model: e is what the matrix is off between the two. Values move, too: in the
+ * worst case the gap is 2 e narrower, and typically hardly by more than 3 e. 1, any direction, where nothing is left of it. */
+double group_turn(const struct tape *tape, double e, double gap);
+
+/* What LAPACK's iteration for singular values takes for zero, over the larger value beside it. */
+double group_dropped(const struct tape *tape);
+
+/* `error` (n) has for each element of the vectors of a group the square of what turns to vectors outside make of it; it becomes the error. With angles t
+ * toward these, what is left of the vectors themselves is sqrt(1 - t^2), which is 1 - t^2 / 2 at most as far off as t^2 is; `turned`
+ * is t^2, `z` (count, n) the group. */
+void group_model_second_order(const struct tape *tape, double *error, size_t n, double turned,
+                              const double *z, size_t count);
 
 /* Errors of an element x of a vector of length n, one of `count` in its group, that are not E's: of its normalization,
  * of the products that make it of reflections, and in float64 of the reference's turn within the group. */

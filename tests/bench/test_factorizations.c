@@ -284,6 +284,42 @@ START_TEST(a_basis_of_a_subspace_is_adopted)
 }
 END_TEST
 
+/* Errors that LAPACK's vectors have: the least and the most that the model may say, in the worst case and typically. */
+static const struct expected {
+    const char *call;
+    size_t output, element;
+    double least, most, typical_least, typical_most;
+} expected[] = {
+    /* xBDSQR takes 98 u beside a 1 for zero, in double. */
+    { "Torch.linalg.svd(f64(2,2)[1 5e-15 0 0.001])", 2, 1, 98 * 0x1p-53, 500 * 0x1p-53,
+      20 * 0x1p-53, 60 * 0x1p-53 },
+    /* Not in float: 8 n u is 16 u. */
+    { "Torch.linalg.svd(f32(2,2)[1 1e-7 0 0.001])", 2, 1, 16 * 0x1p-24, 40 * 0x1p-24, 4 * 0x1p-24,
+      12 * 0x1p-24 },
+    /* What turns by t shortens by t^2: t is 16 u 1.4 / 1e-4, typically 7 u / 1e-4 at most. */
+    { "Torch.linalg.eigh(f32(2,2)[1 0 0 1.0001])", 1, 0, 1.4e-4, 4e-4, 5e-7, 4e-5 },
+    /* Left and right vectors of one group turn against each other, by 24 u / 4.5e-6. */
+    { "Torch.linalg.svd(f32(3,3)[1 0 0 0 2.5e-6 0 0 0 2e-6])", 0, 5, 0.2, 1, 0.02, 0.2 },
+};
+
+START_TEST(errors_of_lapack_are_expected)
+{
+    const struct expected *row = &expected[_i];
+    struct arena arena = { 0 };
+    struct sample sample;
+    struct bench *bench;
+    ck_assert_ptr_null(sample_parse(&sample, row->call, &arena));
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    ck_assert_int_eq(bench_model(bench).code, 0);
+    const struct reference *r = &bench_output(bench, row->output)->reference;
+    double worst = r->kernel_bound[row->element], typical = r->kernel_rms[row->element];
+    ck_assert_msg(worst >= row->least && worst <= row->most, "%s: worst %g", row->call, worst);
+    ck_assert_msg(typical >= row->typical_least && typical <= row->typical_most, "%s: typical %g",
+                  row->call, typical);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("factorizations");
@@ -292,6 +328,8 @@ int main(void)
     tcase_add_loop_test(tests, right_answers_and_no_others, 0, N_ROWS);
     tcase_add_loop_test(tests, complex_right_answers_and_no_others, 0, N_COMPLEX_ROWS);
     tcase_add_test(tests, a_basis_of_a_subspace_is_adopted);
+    tcase_add_loop_test(tests, errors_of_lapack_are_expected, 0,
+                        sizeof expected / sizeof *expected);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

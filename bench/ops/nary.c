@@ -87,14 +87,16 @@ static void lerp(struct call *call)
     struct node *weight = call_tensor(call, "weight");
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
     struct node *y = node_add(tape, a, node_multiply(tape, weight, node_subtract(tape, b, a)));
-    if (tape_is_model(
-            tape)) { /* or two products, which is also what autograd differentiates, or from the other end */
-        struct node *rest = node_subtract(tape, node_scalar(tape, 1), weight);
+    if (tape_is_model(tape)) {
+        /* Or two products, or from the other end. What goes to the weight is the product of c and end - input in all of them: two products
+         * for it have c times what is off in both where the ends cancel, and no autograd forms them. */
+        struct node *rest = node_detach(tape, node_subtract(tape, node_scalar(tape, 1), weight));
         struct node *way = node_detach(tape, node_subtract(tape, b, a));
-        struct node *back = node_multiply(tape, way, node_detach(tape, rest));
+        struct node *back = node_multiply(tape, way, rest);
         y = node_model_either(tape, y, node_subtract(tape, node_detach(tape, b), back));
-        y = node_model_either(
-            tape, y, node_add(tape, node_multiply(tape, rest, a), node_multiply(tape, weight, b)));
+        y = node_model_either(tape, y,
+                              node_add(tape, node_multiply(tape, rest, a),
+                                       node_multiply(tape, node_detach(tape, weight), b)));
     }
     if (composes(tape) && !y->imaginary)
         y = node_stated_gradient(tape, y, 3, (struct node *[]){ a, b, weight }, lerp_slopes, NULL);

@@ -143,7 +143,7 @@ static enum interpolation interpolation_of(struct call *call)
 /* The two positions around rank q (count - 1) of a line and the weight of the upper one. */
 struct place {
     int64_t below, above;
-    double weight, rank;
+    double weight;
 };
 
 /* q (count - 1), or what relative roundings of `moved` in all make of it: where q is no number of float32, or the product is none. */
@@ -152,6 +152,19 @@ static double moved_rank(double q, double most, double moved)
     double rank = q * most;
     bool is_exact = (float)q == q && (float)rank == rank && fma(q, most, -rank) == 0;
     return is_exact ? rank : fmin(rank + moved * rank, most);
+}
+
+/* How far a kernel's rank is off: it rounds q to the dtype, the product of that, both, or only the product. What is left of a rank when
+ * its whole part is gone is exact, so nothing else comes to the weight. */
+static double rank_error(double q, double most, bool wide)
+{
+    double rank = q * most, rest = fma(q, most, -rank), short_q = (float)q;
+    if (wide) return fabs(rest);
+    const double kernels[] = { (float)(short_q * most), short_q * most, (float)rank };
+    double off = fabs(rest);
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        off = fmax(off, fabs((kernels[i] - rank) - rest));
+    return off;
 }
 
 static bool is_equal(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
@@ -168,7 +181,7 @@ static struct place place_of(const struct sort_item *items, size_t count, double
         weight = 0;
     }
     size_t k = (size_t)low, next = k + 1 < count ? k + 1 : k;
-    return (struct place){ items[k].position, items[next].position, weight, rank };
+    return (struct place){ items[k].position, items[next].position, weight };
 }
 
 struct quantiles {
@@ -179,10 +192,10 @@ struct quantiles {
     bool ignore_nan;
 };
 
-/* Of all (quantiles, lines): the elements below and above, the weights, the ranks, and how far a rank moves with q. */
+/* Of all (quantiles, lines): the elements below and above, the weights, how far off ranks are in a kernel, and how far a rank moves with q. */
 struct placed {
     int64_t *below, *above;
-    double *weight, *rank, *rate;
+    double *weight, *off, *rate;
 };
 
 static void place_quantiles(struct tape *tape, const struct node *x,
@@ -199,7 +212,7 @@ static void place_quantiles(struct tape *tape, const struct node *x,
         for (size_t k = 0; k < quantiles->q_count; k++) {
             size_t at = k * quantiles->lines.count + line;
             int64_t last = items[extent - 1].position;
-            struct place place = { last, last, 0, 0 };
+            struct place place = { last, last, 0 };
             if (defined)
                 place = place_of(items, count,
                                  moved_rank(quantiles->q[k], (double)(count - 1), moved),
@@ -207,7 +220,8 @@ static void place_quantiles(struct tape *tape, const struct node *x,
             placed->below[at] = (int64_t)(first + (size_t)place.below * quantiles->lines.step);
             placed->above[at] = (int64_t)(first + (size_t)place.above * quantiles->lines.step);
             placed->weight[at] = place.weight;
-            placed->rank[at] = place.rank;
+            placed->off[at] = defined ? rank_error(quantiles->q[k], (double)(count - 1), tape->wide)
+                                      : 0;
             /* At a rank that is whole PyTorch's two neighbours are one. */
             placed->rate[at] = place.weight > 0 ? (double)(count - 1) : 0;
         }
@@ -251,7 +265,7 @@ static void tied_backward(struct tape *tape, struct node *node, struct node *cot
 
 /* What is read of a line around each rank. */
 struct quantile_parts {
-    struct node *low, *high, *weight, *ranks, *rate;
+    struct node *low, *high, *weight, *off, *rate;
     int64_t *below, *above;
 };
 
@@ -262,13 +276,13 @@ static bool read_parts(struct quantile_parts *parts, struct tape *tape, struct n
 {
     parts->weight = node_new_real(tape, DT_NONE, rank, shape);
     parts->rate = node_new_real(tape, DT_NONE, rank, shape);
-    parts->ranks = node_new_real(tape, DT_NONE, rank, shape);
+    parts->off = node_new_real(tape, DT_NONE, rank, shape);
     parts->below = tape_allocate(tape, parts->weight->n, sizeof *parts->below);
     parts->above = tape_allocate(tape, parts->weight->n, sizeof *parts->above);
     if (tape_failed(tape)) return false;
     place_quantiles(tape, lines, quantiles, moved,
                     &(struct placed){ parts->below, parts->above, parts->weight->value,
-                                      parts->ranks->value, parts->rate->value });
+                                      parts->off->value, parts->rate->value });
     parts->low = node_gather(tape, lines, rank, shape, parts->below, 0);
     parts->high = node_gather(tape, lines, rank, shape, parts->above, 0);
     return true;
@@ -374,9 +388,9 @@ static void quantile(struct call *call)
     for (int d = 1; d < rank; d++) column[d] = 1;
     struct quantile_parts parts;
     if (!read_parts(&parts, tape, lines, &quantiles, 0, rank, shape)) return;
-    /* A kernel rounds q to the dtype, and its product: what is left of the rank when its whole part is gone is off by that. */
-    if (quantiles.interpolation == LINEAR)
-        parts.weight = node_model_error(tape, parts.weight, parts.ranks, 2);
+    if (quantiles.interpolation == LINEAR) /* all elements may be off as far */
+        parts.weight = node_model_error(tape, parts.weight, parts.off,
+                                        (tape_is_typical(tape) ? 4 : 1) / tape->unit);
     if (quantiles.interpolation == LINEAR && q->tracked)
         parts.weight = following(tape, &parts, &quantiles,
                                  node_reshape(tape, q, q->rank ? rank : 0, column), lines);

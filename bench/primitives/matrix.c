@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/arithmetic/rounding.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_embedding.h"
@@ -396,18 +397,39 @@ static void cholesky_enclose(struct enclosure *enclosure, void *ball, struct nod
     matrix_function_enclose(enclosure, ball, node, i, arb_mat_cho);
 }
 
+/* In a model: y with what comes of the errors of L and of solves with it. */
+static struct node *with_cholesky_errors(struct tape *tape, struct node *y, struct node *l,
+                                         struct node *inverse, struct node *phi, struct node *s)
+{
+    struct node *off = node_constant(tape, DT_NONE, 0, 3, y->shape);
+    const double *x = node_values(tape, inverse), *slope = node_values(tape, phi),
+                 *gradient = node_values(tape, s);
+    size_t n = (size_t)l->shape[1];
+    for (size_t first = 0; first < l->n && !tape_failed(tape); first += n * n) {
+        const struct factored m = { l->inputs[0], first,    n, { l->value + first, NULL },
+                                    { 0 },        x + first };
+        matrix_model_cholesky_gradient(tape, off->value + first, &m, slope + first,
+                                       gradient + first);
+    }
+    return node_model_error(tape, y, off, (tape_is_typical(tape) ? 4 : 1) / tape->unit);
+}
+
 /* S = L^-T phi(L^T G) L^-1 with phi the lower triangle, its diagonal halved; (S + S^T) / 2. */
 static void cholesky_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
-    struct node *product = node_matmul(tape, node, true, cotangent, false);
+    bool model = tape_is_model(tape);
+    struct node *l = model ? node_detach(tape, node) : node;
+    struct node *product = node_matmul(tape, l, true, cotangent, false);
     struct node *phi = node_scale(
         tape,
         node_add(tape, node_triangle(tape, product, -1, 0), node_triangle(tape, product, -1, -1)),
         0.5);
-    struct node *inverse = node_inverse(tape, node);
+    struct node *inverse = node_inverse(tape, l);
+    if (model) inverse = node_detach(tape, inverse);
     struct node *s = times(tape, node_matmul(tape, inverse, true, phi, false), inverse);
+    struct node *y = node_scale(tape, node_add(tape, s, transposed(tape, s)), 0.5);
     tape_accumulate(tape, node->inputs[0],
-                    node_scale(tape, node_add(tape, s, transposed(tape, s)), 0.5));
+                    model ? with_cholesky_errors(tape, y, node, inverse, phi, s) : y);
 }
 
 static const struct primitive cholesky_primitive = { "a Cholesky factor", cholesky_backward,

@@ -171,27 +171,150 @@ double matrix_model_determinant(struct tape *tape, const struct factored *m, dou
                             tape_is_typical(tape) ? sqrt(of_diagonal * tape->unit) : of_diagonal);
 }
 
-void matrix_model_cholesky(struct tape *tape, double *error, const struct factored *m)
+/* ---- Cholesky factors ----------------------------------------------------------------------------- */
+
+/* phi(L^-1 E L^-T) as `measure` has it, into `out`; false where A + E may be nearly singular. `room` is for three matrices. */
+static bool turn_of_cholesky(double *out, struct tape *tape, const struct factored *m, double *room)
 {
     size_t n = m->n, size = n * n;
-    double *e = room_for(tape, m, 4);
-    if (!e) return;
-    double *x = e + size, *turned = e + 2 * size, *product = e + 3 * size;
-    backward_error(e, tape, m, 2, product); /* square roots and quotients of fast hardware */
+    double *x = room, *turned = room + size, *product = room + 2 * size;
+    backward_error(out, tape, m, 2, product); /* square roots and quotients of fast hardware */
     for (size_t i = 0; i < size; i++) {
         x[i] = measure(tape, m->inverse[i]);
         turned[i] = measure(tape, m->inverse[i % n * n + i / n]);
     }
-    multiply(product, x, e, n);
-    multiply(e, product, turned, n);
-    bool singular = may_be_singular(tape, e, n);
+    multiply(product, x, out, n);
+    multiply(out, product, turned, n);
+    bool regular = !may_be_singular(tape, out, n);
     for (size_t i = 0; i < n; i++)
         for (size_t j = i; j < n; j++)
-            e[i * n + j] = i == j ? e[i * n + j] * measure(tape, 0.5) : 0;
+            out[i * n + j] = i == j ? out[i * n + j] * measure(tape, 0.5) : 0;
+    return regular;
+}
+
+/* Element (i, j) of the factor from the columns before: how far off what is left of a_ij is. */
+static double error_of_rest(const struct tape *tape, const struct factored *m, const double *error,
+                            size_t i, size_t j)
+{
+    const double *l = m->own.factors;
+    size_t n = m->n;
+    double own = tape_is_typical(tape) ? sqrt(typical_backward_error(&m->own, n, i, j))
+                                       : worst_backward_error(&m->own, n, i, j);
+    double sum = measure(tape, 2 * own * tape->unit) +
+                 measure(tape, node_error(m->a, m->first + i * n + j));
+    for (size_t k = 0; k < j; k++) {
+        double a = fabs(l[i * n + k]) * error[j * n + k], b = fabs(l[j * n + k]) * error[i * n + k];
+        double both = error[i * n + k] * error[j * n + k];
+        sum += i == j ? measure(tape, a + b + both)
+                      : measure(tape, a) + measure(tape, b) + measure(tape, both);
+    }
+    return measured(tape, sum);
+}
+
+/* Column by column (Higham, section 3.3). Where a pivot may be 0, or less, the columns from there on are known by one thing alone: the
+ * squares of a row of a factor that was found sum to a diagonal element of A + E. */
+static void walk_cholesky(struct tape *tape, double *error, const struct factored *m)
+{
+    const double *l = m->own.factors;
+    size_t n = m->n;
+    bool known = true;
+    for (size_t j = 0; j < n; j++) {
+        double pivot = l[j * n + j], left = error_of_rest(tape, m, error, j, j);
+        known = known && left * (tape_is_typical(tape) ? 4 : 1) < 0.5 * pivot * pivot;
+        for (size_t i = 0; i < n; i++) {
+            double *e = &error[i * n + j], value = fabs(l[i * n + j]);
+            if (i < j) *e = 0;
+            else if (!known) *e = value + 1.01 * sqrt(fabs(m->a->value[m->first + i * n + i]));
+            else if (i == j) *e = left / (1.7 * pivot) + 2 * tape->unit * value;
+            else
+                *e =
+                    tape_join(tape, error_of_rest(tape, m, error, i, j), value * error[j * n + j]) /
+                        (pivot - error[j * n + j]) +
+                    2 * tape->unit * value;
+        }
+    }
+}
+
+void matrix_model_cholesky(struct tape *tape, double *error, const struct factored *m)
+{
+    size_t n = m->n, size = n * n;
+    double *e = room_for(tape, m, 4), *x = e + size;
+    if (!e) return;
+    if (!turn_of_cholesky(e, tape, m, x)) {
+        walk_cholesky(tape, error, m);
+        return;
+    }
     for (size_t i = 0; i < size; i++) x[i] = measure(tape, m->own.factors[i]);
     multiply(error, x, e, n);
     for (size_t i = 0; i < size; i++) error[i] = i % n > i / n ? 0 : measured(tape, error[i]);
-    if (singular) forget(error, size);
+}
+
+/* out += a b */
+static void add_product(double *out, const double *a, const double *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++)
+            for (size_t j = 0; j < n; j++) out[i * n + j] += a[i * n + k] * b[k * n + j];
+}
+
+/* out = a^T of measures, each times `factor`. */
+static void transpose(double *out, const double *a, size_t n, double factor)
+{
+    for (size_t i = 0; i < n * n; i++) out[i] = factor * a[i % n * n + i / n];
+}
+
+/* M^T Phi + Phi M + phi(M^T tril(L^T G)) into `out`, with `turn` M; room for one matrix. */
+static void turn_of_slope(double *out, struct tape *tape, const double *turn, const double *slope,
+                          size_t n, double *room)
+{
+    multiply(out, slope, turn, n); /* Phi M */
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = 0; /* of M^T and the lower triangle, whose diagonal Phi has the half of */
+            for (size_t k = i; k < n; k++)
+                sum += turn[k * n + i] * slope[k * n + j] * (k == j ? measure(tape, 2) : 1);
+            out[i * n + j] += sum * (i == j ? measure(tape, 0.5) : 1);
+        }
+    transpose(room, turn, n, 1);
+    add_product(out, room, slope, n);
+}
+
+void matrix_model_cholesky_gradient(struct tape *tape, double *error, const struct factored *m,
+                                    const double *slope, const double *gradient)
+{
+    size_t n = m->n, size = n * n;
+    double *turn = room_for(tape, m, 6);
+    if (!turn) return;
+    double *phi = turn + size, *x = turn + 2 * size, *upper = turn + 3 * size, *a = turn + 4 * size,
+           *b = turn + 5 * size;
+    if (!turn_of_cholesky(turn, tape, m, x)) {
+        forget(error, size);
+        return;
+    }
+    for (size_t i = 0; i < size; i++) phi[i] = measure(tape, slope[i]);
+    turn_of_slope(a, tape, turn, phi, n, b);
+    for (size_t i = 0; i < size; i++) x[i] = measure(tape, m->inverse[i]);
+    transpose(upper, x, n, 1);
+    multiply(b, upper, a, n);
+    multiply(error, b, x, n);
+    /* Each of two solves is that of a triangle L + D: X^T D^T S and S D X. */
+    double roundings = ((double)n + 1) / (tape_is_typical(tape) ? 3 : 1) *
+                       measure(tape, tape->unit);
+    double *l = turn, *s = phi;
+    for (size_t i = 0; i < size; i++) {
+        l[i] = roundings * measure(tape, m->own.factors[i]);
+        s[i] = measure(tape, gradient[i]);
+    }
+    multiply(a, s, l, n);
+    add_product(error, a, x, n);
+    transpose(b, l, n, 1);
+    multiply(a, b, s, n);
+    add_product(error, upper, a, n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double both = measured(tape, (error[i * n + j] + error[j * n + i]) / 2);
+            error[i * n + j] = error[j * n + i] = both;
+        }
 }
 
 /* ---- factors ---------------------------------------------------------------------------------- */

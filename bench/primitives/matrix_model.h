@@ -12,8 +12,8 @@
  * A^T (PyTorch's solve, inv and det). Pivots, growth and E are others then, and the larger E counts.
  *
  * In the worst case magnitudes are multiplied, in the root mean square the squares of independent elements. Where the largest
- * row sum of |X E| reaches 1/2, A + E may be nearly singular and no first order holds: nothing is known of an inverse or a Cholesky
- * factor. The determinant is linear in every row, and by Hadamard's inequality |det(A + E) - det(A)| <= prod (|a_i| + |e_i|) -
+ * row sum of |X E| reaches 1/2, A + E may be nearly singular and no first order holds: nothing is known of an inverse, and a Cholesky
+ * factor is followed column by column. The determinant is linear in every row, and by Hadamard's inequality |det(A + E) - det(A)| <= prod (|a_i| + |e_i|) -
  * prod |a_i|, of the norms of rows (Bhatia, Matrix Analysis, section VI.1, has its like). */
 #ifndef PROBE_BENCH_PRIMITIVES_MATRIX_MODEL_H
 #define PROBE_BENCH_PRIMITIVES_MATRIX_MODEL_H
@@ -40,6 +40,12 @@ struct factored {
 void matrix_model_inverse(struct tape *tape, double *error, const struct factored *m);
 double matrix_model_determinant(struct tape *tape, const struct factored *m, double size);
 void matrix_model_cholesky(struct tape *tape, double *error, const struct factored *m);
+
+/* Errors of the symmetric gradient (S + S^T) / 2, S = L^-T Phi L^-1, through the factor that the own factor is, and of the two solves; `slope` is
+ * Phi = phi(L^T G), `gradient` S. The kernel's factor is L (I + M), M = phi(L^-1 E L^-T), so with X = L^-1, to first order,
+ * S is off by X^T (phi(M^T L^T G) - M^T Phi - Phi M) X: no product of L and its inverse, as errors of L's elements alone would have. */
+void matrix_model_cholesky_gradient(struct tape *tape, double *error, const struct factored *m,
+                                    const double *slope, const double *gradient);
 
 /* Errors of the factors side by side, rows exchanged by `pivot`, from a walk through the elimination of the matrix of order n of `a`
  * that starts at element `first`: no derivative of the factors is needed, and each element has the growth that it saw. Infinite

@@ -370,6 +370,11 @@ static const struct {
       1e-5 },
     { "Torch.linalg.multi_dot([f32(1,1)[1], f32(1,2)[1e4 1e4], f32(2,1)[1 -1.0001]])", -1, 0x1,
       1e-3, 1 },
+    /* Of a factor that may be singular the columns before its small pivots are known, and the others by their rows' lengths. */
+    { "Torch.linalg.cholesky(f32(3,3)[1 1 1 1 1.0000001 1 1 1 1.0000002])", -1, 0x190, 1, 1e-6 },
+    { "Torch.linalg.cholesky(f32(3,3)[1 1 1 1 1.0000001 1 1 1 1.0000002])", -1, 0, 0, 1.1 },
+    /* Errors of a factor turn it as a whole. */
+    { "Torch.linalg.cholesky(f32(4,4)[4 2 1 3 2 2 1.5 1 1 1.5 3 0 3 1 0 9])", 0, 0, 0, 5e-5 },
     /* A pivot that cancels has the errors of what cancelled. */
     { "Torch.lu_factor(f32(2,2)[3 -3 -3 3.001])", -1, 0x8, 1.5e-7, 1e-6 },
     /* A batch of products that is summed from what it is added to. */

@@ -37,9 +37,14 @@ struct status evaluation_open(struct evaluation *evaluation)
 /* Does the call cast its arguments to a float of at most 24 bits before it computes? */
 static bool casts_to_narrow(struct call *call)
 {
-    if (!(call->op->flags & OP_CASTS_FIRST) || call_is_none(call, "dtype")) return false;
-    enum dtype dtype = call_dtype(call, "dtype");
-    return dtype_is_float(dtype) && dtype_info(dtype)->significand_bits <= 24;
+    enum dtype dtype = DT_NONE;
+    if (call->op->flags & OP_CASTS_FIRST && !call_is_none(call, "dtype"))
+        dtype = call_dtype(call, "dtype");
+    if (call->op->flags & OP_CASTS_INPUT && call->arguments.leaf_count) {
+        const struct value *last = call->arguments.leaves[call->arguments.leaf_count - 1].value;
+        if (last->tensor.tensor) dtype = last->tensor.tensor->dtype;
+    }
+    return dtype != DT_NONE && dtype_is_float(dtype) && dtype_info(dtype)->significand_bits <= 24;
 }
 
 /* Does the call work in float64? A 0-d tensor is a number beside tensors of other floats, which decide: so

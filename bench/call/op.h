@@ -52,7 +52,9 @@ enum op_flags {
     /* It adds, in a family whose other results are exact (bench/catalogue.c). */
     OP_ADDS = 16,
     /* Its argument `dtype` is that of its arithmetic: operands are cast to it first (node_cast_operand). */
-    OP_CASTS_FIRST = 32
+    OP_CASTS_FIRST = 32,
+    /* Its argument `input` is cast to the dtype of the last tensor, which is that of its arithmetic. */
+    OP_CASTS_INPUT = 64
 };
 
 struct call;

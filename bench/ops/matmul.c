@@ -108,10 +108,10 @@ static struct node *summed_from(struct tape *tape, struct node *y, struct node *
 }
 
 /* beta * input + alpha * product; a beta of 0 ignores the input, NaN or not. */
-static struct node *add_scaled(struct call *call, struct node *product, enum dtype dtype)
+static struct node *add_scaled(struct call *call, struct node *input, struct node *product,
+                               enum dtype dtype)
 {
     struct tape *tape = call->tape;
-    struct node *input = call_tensor(call, "input");
     if (dtype_is_integral(dtype)) { /* the factors are cut to the result's dtype */
         struct node *factors[2] = { call_node(call, call_value(call, "beta")),
                                     call_node(call, call_value(call, "alpha")) };
@@ -132,15 +132,15 @@ static struct node *add_scaled(struct call *call, struct node *product, enum dty
 }
 
 /* In a model: the product of a and b as a kernel forms it that multiplies its terms by alpha, or begins with the input. */
-static struct node *with_scaled_terms(struct call *call, struct node *product, struct node *a,
-                                      struct node *b)
+static struct node *with_scaled_terms(struct call *call, struct node *input, struct node *product,
+                                      struct node *a, struct node *b)
 {
     struct tape *tape = call->tape;
     double beta = call_real(call, "beta");
     if (tape_failed(tape) || product->integer || !a->rank) return product;
     struct begun_sum sum = { a, b, NULL, call_real(call, "alpha"), a->shape[a->rank - 1] };
-    struct node *input = node_to_real(tape, call_tensor(call, "input"));
-    if (tape_is_model(tape) && beta != 0) sum.start = node_scale(tape, input, beta);
+    if (tape_is_model(tape) && beta != 0)
+        sum.start = node_scale(tape, node_to_real(tape, input), beta);
     if (!begun_sums_round(tape, product, &sum)) return product;
     struct node *sizes = compose_matmul(tape, begun_sums_sizes(tape, a), begun_sums_sizes(tape, b));
     return begun_sums_rounded(tape, product, sizes, sum.k);
@@ -154,7 +154,10 @@ static void addmm(struct call *call)
     struct node *input = call_tensor(call, "input"), *product;
     enum dtype dtype = call_result_type(call, (struct node *[]){ input, a, b }, 3);
     /* Of batches it is that of the second factor; the input is cast. */
-    if (!call->op->text && !call->op->detail && a->rank == 3) dtype = b->dtype;
+    if (call->op->flags & OP_CASTS_INPUT) {
+        dtype = b->dtype;
+        input = node_cast_operand(tape, input, dtype);
+    }
     if (call->op->text) { /* addr: outer product */
         int64_t column[2] = { -1, 1 };
         if (!call_require(call, a->rank == 1 && b->rank == 1, "addr takes two vectors")) return;
@@ -162,9 +165,9 @@ static void addmm(struct call *call)
     } else {
         product = compose_matmul(tape, a, b);
     }
-    if (!call->op->text) product = with_scaled_terms(call, product, a, b);
+    if (!call->op->text) product = with_scaled_terms(call, input, product, a, b);
     if (call->op->detail) product = node_sum(tape, product, 1, false); /* addbmm sums the batch */
-    struct node *y = add_scaled(call, product, dtype);
+    struct node *y = add_scaled(call, input, product, dtype);
     if (tape_failed(tape)) return;
     bool by_columns = b->rank == 1 && !call->op->text;
     if ((a->rank == 3 || by_columns) && !y->integer && call_real(call, "beta") != 0)
@@ -267,7 +270,7 @@ static void addmm_activation(struct call *call)
                       "of gelu, devices have either of two forms here"))
         return;
     enum dtype dtype = call_result_type(call, (struct node *[]){ input, a, b }, 3);
-    struct node *y = add_scaled(call, compose_matmul(tape, a, b), dtype);
+    struct node *y = add_scaled(call, input, compose_matmul(tape, a, b), dtype);
     struct node *negative = node_compare(tape, COMPARE_LE, y, node_scalar(tape, 0));
     call_return_typed(call, node_select(tape, negative, node_scalar(tape, 0), y), dtype);
 }
@@ -288,7 +291,7 @@ const struct op ops_matmul[] = {
     { "addmv", TENSOR | TORCH, "(Tensor input, Tensor mat, Tensor vec" SCALED, addmm, OP_ONE_NODE, 0, NULL },
     { "addr", TENSOR | TORCH, "(Tensor input, Tensor vec1, Tensor vec2" SCALED, addmm, 0, 0, "outer" },
     { "addbmm", TENSOR | TORCH, "(Tensor input, Tensor batch1, Tensor batch2" SCALED, addmm, OP_ONE_NODE, 1, NULL },
-    { "baddbmm", TENSOR | TORCH, "(Tensor input, Tensor batch1, Tensor batch2" SCALED, addmm, OP_ONE_NODE, 0, NULL },
+    { "baddbmm", TENSOR | TORCH, "(Tensor input, Tensor batch1, Tensor batch2" SCALED, addmm, OP_ONE_NODE | OP_CASTS_INPUT, 0, NULL },
     { "_int_mm", TORCH, "(Tensor input, Tensor mat2)", integer_matmul, OP_NO_GRADIENT, 0, NULL },
     { "_addmm_activation", TORCH, "(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False)", addmm_activation, OP_ONE_NODE, 0, NULL },
     { "linear", FUNCTIONAL, "(Tensor input, Tensor weight, Tensor? bias=None)", linear, 0, 0, NULL },

@@ -380,6 +380,9 @@ static const struct {
     /* A batch of products that is summed from what it is added to. */
     { "Torch.baddbmm(f32(1,1,1)[1], f32(1,1,5)[1e-9 1e-9 1e-9 1e-9 1e-9], f32(1,5,1)[1 1 1 1 1])",
       -1, 0x1, 2.5e-7, 1e-6 },
+    /* An input in double is cast to the dtype of the factors, which the product is computed in. */
+    { "Torch.baddbmm(f64(1,1,1)[1], f32(1,1,2)[1.1 2.3], f32(1,2,1)[0.3 0.7])", -1, 0x1, 2e-7,
+      1e-6 },
     { "Torch.addmm(f32(1,1)[1], f32(1,5)[1e-9 1e-9 1e-9 1e-9 1e-9], f32(5,1)[1 1 1 1 1])", -1, 0, 0,
       1.5e-7 },
     /* I1e(x) / x where 1 / x overflows. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/ops/integers.h"
+#include "bench/ops/recurrent_errors.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -162,6 +163,7 @@ struct node *run_layer(struct tape *tape, const struct sequence *sequence, const
     struct node **outputs = tape_allocate(tape, (size_t)sequence->steps, sizeof *outputs);
     struct node *inputs = cell_inputs(tape, cell, x);
     struct state initial = *state, ended = { NULL, NULL };
+    struct step_errors *errors = step_errors_open(tape, cell, initial.h->shape[0]);
     if (tape_failed(tape)) return x;
     int64_t have = sequence->sizes[backward ? sequence->steps - 1 : 0];
     struct state now = { rows(tape, initial.h, 0, have), rows(tape, initial.c, 0, have) };
@@ -169,7 +171,10 @@ struct node *run_layer(struct tape *tape, const struct sequence *sequence, const
         int64_t t = backward ? sequence->steps - 1 - k : k, size = sequence->sizes[t];
         now = with_rows(tape, now, have, size, initial, &ended);
         have = size;
-        now = cell_step(tape, cell, rows(tape, inputs, sequence->starts[t], size), now);
+        struct node *own = rows(tape, inputs, sequence->starts[t], size);
+        struct state exact = { errors ? node_detach(tape, now.h) : NULL, NULL };
+        now = cell_step(tape, cell, own, now);
+        if (errors) now.h = step_errors_grown(errors, now.h, cell_step(tape, cell, own, exact).h);
         outputs[t] = now.h;
     }
     if (tape_failed(tape)) return x;

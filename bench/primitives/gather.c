@@ -295,13 +295,15 @@ static void model_scatter(struct tape *tape, struct node *node, const struct nod
             continue;
         }
         size_t first = scatter->first[i / row], count = scatter->first[i / row + 1] - first;
-        double magnitude = 0, carried = 0;
+        double magnitude = 0, carried = 0, alike = 0;
         for (size_t k = 0; k < count; k++) {
             size_t at = scatter->order[first + k] * row + i % row;
             double e = node_error(x, at);
             term[k] = x->value[at];
             magnitude += fabs(term[k]);
-            carried += typical ? e * e : e;
+            /* Equal terms next to each other err alike: m of them m e, where (m e)^2 = ((m - 1) e)^2 + (2 m - 1) e^2. */
+            alike = k && term[k] == term[k - 1] ? alike + 1 : 1;
+            carried += typical ? (2 * alike - 1) * e * e : e;
         }
         double own = tape_sum_growth(tape, count) * magnitude;
         if (carried == 0 && sum_is_exact(term, count, tape->wide ? 53 : 24)) own = 0;

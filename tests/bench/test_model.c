@@ -468,6 +468,22 @@ START_TEST(overflows_are_expected)
 }
 END_TEST
 
+/* c / 16 is subnormal, each of 15 such terms is off by the same, and their sum by 15 times that. */
+START_TEST(equal_terms_err_alike)
+{
+    struct arena arena = { 0 };
+    const struct reference *r =
+        modelled(&arena,
+                 "Aten.multilabel_margin_loss_backward(f32(1)[3.2e-43], f32(1,16)[0.5..0.5], "
+                 "i64(1,16)[0 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1], 0, "
+                 "f32(1,16)[1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0])",
+                 -1);
+    ck_assert_double_ge(r->kernel_rms[0], 7 * r->kernel_rms[1]); /* independent: 2 */
+    ck_assert_double_le(r->kernel_rms[0], 0x1p-144);
+    arena_release(&arena);
+}
+END_TEST
+
 /* How many errors the elements of a result may share: of its rows' statistics, of its own. */
 static const struct {
     const char *call;
@@ -737,6 +753,7 @@ int main(int count, char **arguments)
     tcase_add_loop_test(tests, what_rounding_leaves_open_is_open, 0,
                         sizeof unknowns / sizeof *unknowns);
     tcase_add_test(tests, overflows_are_expected);
+    tcase_add_test(tests, equal_terms_err_alike);
     tcase_add_test(tests, sums_of_folded_gradients);
     tcase_add_test(tests, models_that_are_evaluated);
     tcase_add_loop_test(tests, how_far_a_kernel_may_be_off, 0, sizeof reaches / sizeof *reaches);

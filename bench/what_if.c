@@ -185,7 +185,7 @@ static size_t place_in(const struct node *node, const struct shape_of_result *sh
 
 static bool holds(const struct node *node, const struct shape_of_result *shape)
 {
-    bool fits = node->rank == shape->rank && dtype_is_complex(node->dtype) == shape->complex;
+    bool fits = node->rank == shape->rank && dtype_is_complex(node->dtype) == shape->is_complex;
     for (int d = 0; fits && d < node->rank; d++) fits = node->shape[d] >= shape->extent[d];
     return fits;
 }
@@ -196,14 +196,14 @@ static struct status read_node(double **values, const struct shape_of_result *sh
     size_t n;
     if (!holds(node, shape) || !shape_elements(&n, shape->rank, shape->extent))
         return status_error(STATUS_SKIP, "the result has another shape");
-    double *out = arena_allocate_array(arena, n, shape->complex ? 2 * sizeof *out : sizeof *out);
+    double *out = arena_allocate_array(arena, n, shape->is_complex ? 2 * sizeof *out : sizeof *out);
     if (!out) return status_no_memory(n * sizeof *out);
     const double *re = node_values(tape, node);
     const double *im = node->imaginary ? node_values(tape, node->imaginary) : NULL;
     TRY(tape->status);
     for (size_t i = 0; i < n; i++) {
         size_t at = n == node->n ? i : place_in(node, shape, i);
-        if (!shape->complex) out[i] = re[at];
+        if (!shape->is_complex) out[i] = re[at];
         else out[2 * i] = re[at], out[2 * i + 1] = im ? im[at] : 0;
     }
     *values = out;

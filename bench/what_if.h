@@ -75,7 +75,7 @@ struct status bench_what_steps(struct what_step *out, size_t *count, size_t most
 struct shape_of_result {
     int rank;
     const int64_t *extent;
-    bool complex;
+    bool is_complex;
 };
 
 /* The changed call's result in `arena` (complex elements as pairs, integers as doubles). STATUS_SKIP when the

@@ -57,7 +57,7 @@ static struct status learn(struct run_row_counts *counts, struct budget *rows,
                         "the runs have no row that passed and that the error model has measured");
 }
 
-static struct status write(const char *path, const struct budget *budget)
+static struct status write_budget(const char *path, const struct budget *budget)
 {
     struct csv_buffer text = { 0 };
     struct status status = budget_write(&text, budget);
@@ -82,7 +82,7 @@ static struct status run_learn(struct budget *rows, const struct budget_options 
     struct run_row_counts counts = { 0 };
     TRY(learn(&counts, rows, options, 1));
     budget_settle(rows);
-    TRY(write(options->output ? options->output : "budget.json", rows));
+    TRY(write_budget(options->output ? options->output : "budget.json", rows));
     print_counts(&counts);
     printf("%s in %s\n", quantity_of(budget_count(rows), "budget").text,
            options->output ? options->output : "budget.json");
@@ -97,7 +97,7 @@ static struct status tighten(struct budget *budget, struct budget *rows,
     const char *output = options->output ? options->output : options->words.items[1];
     TRY(learn(&counts, rows, options, 2));
     TRY(budget_tighten(&tightened, &unknown, budget, rows));
-    TRY(write(output, budget));
+    TRY(write_budget(output, budget));
     print_counts(&counts);
     printf("%zu of %s tightened, in %s; %zu kinds of rows have none: learn them into a file of "
            "their own\n",

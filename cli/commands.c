@@ -63,7 +63,7 @@ static const struct command *const commands[] = {
 /* clang-format on */
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], WORDS_MAX = 64 };
 
-static const struct program program = {
+static const struct program_text program = {
     .name = "probe-ut",
     .version = PROBE_VERSION,
     .summary = "checks the precision of recorded API calls against certified references",
@@ -84,7 +84,7 @@ static void print_version(FILE *out)
 static const struct {
     const char *name, *value;
     void (*print)(FILE *out);
-    void (*print_program)(FILE *out, const struct program *program);
+    void (*print_program)(FILE *out, const struct program_text *program);
 } program_options[] = {
     { "version", NULL, print_version, NULL },
     { "V", NULL, print_version, NULL },

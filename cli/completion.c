@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The commands as words, aliases included, with a space behind each. */
-static void print_words(FILE *out, const struct program *program, size_t first)
+static void print_words(FILE *out, const struct program_text *program, size_t first)
 {
     for (size_t i = first; i < program->n_commands; i++) {
         const struct command *command = program->commands[i];
@@ -86,7 +86,7 @@ static void print_command_completion(FILE *out, const struct command *command)
     fputs("--help\" ;;\n", out);
 }
 
-void completion_print_bash(FILE *out, const struct program *program)
+void completion_print_bash(FILE *out, const struct program_text *program)
 {
     fprintf(out,
             "# bash completion of %s, made by '%s --completion bash'.\n"
@@ -163,7 +163,7 @@ static void print_zsh_option(FILE *out, const struct option_row *row)
     }
 }
 
-void completion_print_zsh(FILE *out, const struct program *program)
+void completion_print_zsh(FILE *out, const struct program_text *program)
 {
     fprintf(out,
             "#compdef %s\n# zsh completion of %s, made by '%s --completion zsh'.\n"
@@ -198,7 +198,7 @@ void completion_print_zsh(FILE *out, const struct program *program)
 /* ---- fish --------------------------------------------------------------------------------- */
 
 /* In single quotes, in which only ' and \ are special. */
-static void print_fish_option(FILE *out, const struct program *program,
+static void print_fish_option(FILE *out, const struct program_text *program,
                               const struct option_row *row, const char *condition)
 {
     fprintf(out, "complete -c %s -n '%s'", program->name, condition);
@@ -221,7 +221,7 @@ static void print_fish_option(FILE *out, const struct program *program,
     fputs("'\n", out);
 }
 
-void completion_print_fish(FILE *out, const struct program *program)
+void completion_print_fish(FILE *out, const struct program_text *program)
 {
     fprintf(out, "# fish completion of %s, made by '%s --completion fish'.\n", program->name,
             program->name);

@@ -6,8 +6,8 @@
 
 #include "cli/option_text.h"
 
-void completion_print_bash(FILE *out, const struct program *program);
-void completion_print_zsh(FILE *out, const struct program *program);
-void completion_print_fish(FILE *out, const struct program *program);
+void completion_print_bash(FILE *out, const struct program_text *program);
+void completion_print_zsh(FILE *out, const struct program_text *program);
+void completion_print_fish(FILE *out, const struct program_text *program);
 
 #endif

@@ -46,7 +46,8 @@ static void print_choices(FILE *out, const struct option_row *row)
     for (size_t i = 0; choices[i]; i++) fprintf(out, "%s%s", i ? " | " : "", choices[i]);
 }
 
-static void print_usage(FILE *out, const struct program *program, const struct command *command)
+static void print_usage(FILE *out, const struct program_text *program,
+                        const struct command *command)
 {
     fprintf(out, "Usage: %s %s", program->name, command->word);
     for (const struct option_row *row = command->options; row && row->names[0]; row++)
@@ -56,7 +57,8 @@ static void print_usage(FILE *out, const struct program *program, const struct c
     fputc('\n', out);
 }
 
-void help_print_command(FILE *out, const struct program *program, const struct command *command)
+void help_print_command(FILE *out, const struct program_text *program,
+                        const struct command *command)
 {
     print_usage(out, program, command);
     if (command->aliases && command->aliases[0]) {
@@ -81,7 +83,7 @@ void help_print_command(FILE *out, const struct program *program, const struct c
     }
 }
 
-void help_print_commands(FILE *out, const struct program *program)
+void help_print_commands(FILE *out, const struct program_text *program)
 {
     fprintf(out, "%s %s: %s\n\nUsage: %s [command] [options]\n\n", program->name, program->version,
             program->summary, program->name);
@@ -156,7 +158,7 @@ static const struct {
     { "130", "Interrupted; what was done is in the files, and -csv_path resumes from there." },
 };
 
-void help_print_manual(FILE *out, const struct program *program)
+void help_print_manual(FILE *out, const struct program_text *program)
 {
     fprintf(out, ".TH PROBE-UT 1 \"\" \"%s %s\"\n.SH NAME\n", program->name, program->version);
     print_roff(out, program->name);

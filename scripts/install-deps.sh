@@ -35,7 +35,7 @@ if command -v apt-get >/dev/null; then
     # operators, memory checker, analysers, shells, a browser.
     [ -z "$tests" ] || packages="$packages
               check libcsv-dev librandom123-dev libdnnl-dev python3-torch python3-numpy
-              python3-openpyxl valgrind clang libclang-rt-dev clang-tidy clang-format cppcheck
+              python3-openpyxl valgrind clang lld libclang-rt-dev clang-tidy clang-format cppcheck
               zsh fish nodejs chromium chromium-driver python3-selenium fonts-noto-cjk"
     is_installed()
     {

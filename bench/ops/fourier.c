@@ -152,7 +152,7 @@ static struct node *transformed(struct call *call, struct node *x, int dim, bool
                           (long long)n, (long long)r, LARGEST_PRIME))
             return x;
     }
-    struct lines of = { n, roundings_of(tape, n), NULL, NULL };
+    struct transformed_lines of = { n, roundings_of(tape, n), NULL, NULL };
     struct line_slope *slope;
     struct node *lines = node_transpose(tape, x, dim, last);
     memcpy(shape, lines->shape, sizeof shape);

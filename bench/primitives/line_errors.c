@@ -51,7 +51,7 @@ static size_t common_step(const double *y, const double *other, const double *er
 /* y with the errors of its lines, each of which has another of `other` beside it (NULL: none). `period`: after how many elements of y those of
  * lines->re begin again. */
 static struct node *with_line_errors(struct tape *tape, struct node *y, const double *other,
-                                     const struct lines *lines, size_t period)
+                                     const struct transformed_lines *lines, size_t period)
 {
     size_t n = (size_t)lines->length;
     const double *value = node_values(tape, y);
@@ -76,7 +76,7 @@ static struct node *with_line_errors(struct tape *tape, struct node *y, const do
 }
 
 struct node *node_model_line_error(struct tape *tape, struct node *y, struct node *partner,
-                                   const struct lines *lines)
+                                   const struct transformed_lines *lines)
 {
     if (!tape_is_model(tape) || tape_failed(tape) || lines->length < 1 || !y->n) return y;
     const double *other = partner ? node_values(tape, partner) : NULL;
@@ -86,8 +86,8 @@ struct node *node_model_line_error(struct tape *tape, struct node *y, struct nod
 /* ---- backward -------------------------------------------------------------------------------------------------- */
 
 struct line_slope {
-    struct lines lines; /* the cotangents of the transforms, once they have come */
-    bool is_complex;    /* real parts before imaginary ones */
+    struct transformed_lines lines; /* the cotangents of the transforms, once they have come */
+    bool is_complex;                /* real parts before imaginary ones */
 };
 
 static void slope_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -110,8 +110,8 @@ static void slope_backward(struct tape *tape, struct node *node, struct node *co
 static const struct primitive slope_primitive = { "a slope with the error of its line",
                                                   slope_backward, input_enclose, input_pair };
 
-struct node *node_model_line_slope(struct tape *tape, struct node *x, const struct lines *lines,
-                                   struct line_slope **slope)
+struct node *node_model_line_slope(struct tape *tape, struct node *x,
+                                   const struct transformed_lines *lines, struct line_slope **slope)
 {
     *slope = NULL;
     if (!tape_is_model(tape) || tape_failed(tape) || !x->tracked || lines->length < 1 || !x->n)

@@ -6,7 +6,7 @@
 
 /* Fourier transforms of lines: every element is off by at least `roundings` * unit * the root mean square of its line, for algorithms whose error
  * is bounded by the norm of the whole. */
-struct lines {
+struct transformed_lines {
     int64_t length;
     double roundings;
     struct node *re,
@@ -20,12 +20,13 @@ struct lines {
  * which s add up there where independent ones make the root of s: in a typical model such an element has the root of s times the error of its line,
  * and of what the numbers come with. */
 struct node *node_model_line_error(struct tape *tape, struct node *y, struct node *partner,
-                                   const struct lines *lines);
+                                   const struct transformed_lines *lines);
 
 /* In a model: x, real or complex, to which the cotangent comes back as from node_model_line_error, of complex x with its other part as the
  * partner. x itself otherwise. *slope is for node_model_line_cotangent, or NULL. */
 struct line_slope;
-struct node *node_model_line_slope(struct tape *tape, struct node *x, const struct lines *lines,
+struct node *node_model_line_slope(struct tape *tape, struct node *x,
+                                   const struct transformed_lines *lines,
                                    struct line_slope **slope);
 
 /* y, real (part 0) or imaginary parts (1) of the transforms, whose cotangents are what is transformed on the way back. */

@@ -333,9 +333,9 @@ START_TEST(refusals_of_other_commands)
 END_TEST
 
 static const struct command *const command_list[] = { &sample_command };
-static const struct program program = { "prog", "1.2", "does", "A program.", command_list, 1 };
+static const struct program_text program = { "prog", "1.2", "does", "A program.", command_list, 1 };
 
-static char *render(void (*print)(FILE *, const struct program *))
+static char *render(void (*print)(FILE *, const struct program_text *))
 {
     char *text;
     size_t length;
@@ -380,7 +380,9 @@ END_TEST
 START_TEST(texts_of_a_bare_command)
 {
     static const struct command *const list[] = { &bare_command };
-    static const struct program bare_program = { "prog", "1.2", "does", "A program.", list, 1 };
+    static const struct program_text bare_program = {
+        "prog", "1.2", "does", "A program.", list, 1
+    };
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);

@@ -88,6 +88,25 @@ VECTORIZED static void take_elements(struct line *restrict out, const float *res
     }
 }
 
+/* An element or a line as a vector: sums of a loop over its parts would wait for memory. */
+typedef double parts __attribute__((vector_size(sizeof(struct line))));
+
+/* Sums go by pointers: a caller that is compiled for another vector width passes vectors otherwise. */
+static inline void add_parts(parts *sum, const struct line *element)
+{
+    parts x;
+    memcpy(&x, element, sizeof x);
+    *sum += x;
+}
+
+static inline void add_line(struct line *to, const struct line *from)
+{
+    parts sum;
+    memcpy(&sum, to, sizeof sum);
+    add_parts(&sum, from);
+    memcpy(to, &sum, sizeof sum);
+}
+
 /* Line j gets element j. */
 VECTORIZED static void add_each(struct line *restrict lines, const struct line *restrict element,
                                 size_t n)
@@ -97,7 +116,19 @@ VECTORIZED static void add_each(struct line *restrict lines, const struct line *
     for (size_t i = 0; i < n * PARTS; i++) to[i] += from[i];
 }
 
-/* Two elements, or sums of such. Vectors, because sums of a loop over parts would wait for memory. */
+/* Line j gets elements j, j + count, ... */
+VECTORIZED static void add_in_turn(struct line *restrict lines, size_t count,
+                                   const struct line *restrict element, size_t n)
+{
+    for (size_t j = 0; j < count && j < n; j++) {
+        parts sum;
+        memcpy(&sum, &lines[j], sizeof sum);
+        for (size_t i = j; i < n; i += count) add_parts(&sum, &element[i]);
+        memcpy(&lines[j], &sum, sizeof sum);
+    }
+}
+
+/* Two elements, or sums of such. */
 typedef double pair __attribute__((vector_size(2 * sizeof(struct line))));
 
 static inline void add_pair(pair *sum, const struct line *element)
@@ -107,39 +138,45 @@ static inline void add_pair(pair *sum, const struct line *element)
     *sum += x;
 }
 
-/* One line gets n elements, in eight interleaved sums: two each. */
-VECTORIZED static void add_run(struct line *line, const struct line *restrict element, size_t n)
+/* The sum of n elements, of many of them in eight interleaved sums, two in a vector. */
+static inline __attribute__((always_inline)) void sum_run(struct line *out,
+                                                          const struct line *restrict element,
+                                                          size_t n)
 {
-    enum { AT_A_TIME = 8 };
-    pair a = { 0 }, b = a, c = a, d = a;
-    for (; n >= AT_A_TIME; n -= AT_A_TIME, element += AT_A_TIME) {
-        add_pair(&a, element);
-        add_pair(&b, element + 2);
-        add_pair(&c, element + 4);
-        add_pair(&d, element + 6);
+    enum { AT_A_TIME = 8, LONG = 32 };
+    parts sum = { 0 };
+    if (n >= LONG) {
+        pair a = { 0 }, b = a, c = a, d = a;
+        for (; n >= AT_A_TIME; n -= AT_A_TIME, element += AT_A_TIME) {
+            add_pair(&a, element);
+            add_pair(&b, element + 2);
+            add_pair(&c, element + 4);
+            add_pair(&d, element + 6);
+        }
+        struct line both[2];
+        a = (a + c) + (b + d);
+        memcpy(both, &a, sizeof both);
+        add_parts(&sum, &both[0]);
+        add_parts(&sum, &both[1]);
     }
-    if (n >= 2) add_pair(&a, element);
-    if (n >= 4) add_pair(&b, element + 2);
-    if (n >= 6) add_pair(&c, element + 4);
-    if (n % 2) {
-        pair last = { 0 };
-        memcpy(&last, element + n - 1, sizeof *element);
-        if (n == 1) a += last;
-        else if (n == 3) b += last;
-        else if (n == 5) c += last;
-        else d += last;
-    }
-    a = (a + c) + (b + d);
-    double *to = (double *)line;
-    for (size_t k = 0; k < PARTS; k++) to[k] += a[k] + a[k + PARTS];
+    for (; n > 0; n--, element++) add_parts(&sum, element);
+    memcpy(out, &sum, sizeof sum);
 }
 
-static inline void add_line(struct line *to, const struct line *from)
+/* The sums of runs of `length` elements, the last of which may be shorter. */
+VECTORIZED static void sum_runs(struct line *restrict sums, const struct line *restrict element,
+                                size_t length, size_t n)
 {
-    to->count += from->count;
-    to->squares += from->squares;
-    to->sums[0] += from->sums[0];
-    to->sums[1] += from->sums[1];
+    for (size_t i = 0; i < n; i += length)
+        sum_run(sums++, element + i, n - i < length ? n - i : length);
+}
+
+/* One line gets n elements. */
+static void add_run(struct line *line, const struct line *element, size_t n)
+{
+    struct line sum;
+    sum_runs(&sum, element, n, n);
+    add_line(line, &sum);
 }
 
 /* The place of a row; of the next one it is known. */
@@ -153,55 +190,87 @@ static void find_row(struct forms *forms, size_t row)
     }
 }
 
-static void move_to_next_row(struct forms *forms)
+static void move_by_rows(struct forms *forms, size_t rows)
 {
-    forms->next_row++;
+    forms->next_row += rows;
     for (int d = forms->field->rank - 2; d >= 0; d--) {
-        if (++forms->index[d] < forms->slab[d].count) return;
+        forms->index[d] += rows;
+        if (forms->index[d] < forms->slab[d].count) return;
         forms->index[d] = 0;
+        rows = 1;
     }
 }
 
-/* A row that is complete belongs to a slab of every dimension but the last. */
-static void add_row(struct forms *forms, const struct line *sums, size_t row)
+/* Rows that are complete belong to a slab of every dimension but the last; those that lie along the one before it are one sum for
+ * the others. */
+VECTORIZED static void add_rows(struct forms *forms, const struct line *restrict sums, size_t row,
+                                size_t rows)
 {
+    const int along = forms->field->rank - 2;
     find_row(forms, row);
-    for (int d = 0; d + 1 < forms->field->rank; d++)
-        if (forms->slab[d].line) add_line(&forms->slab[d].line[forms->index[d]], sums);
-    if (forms->row.line) add_line(&forms->row.line[row], sums);
-    move_to_next_row(forms);
+    if (forms->row.line) memcpy(&forms->row.line[row], sums, rows * sizeof *sums);
+    for (size_t n; along >= 0 && rows > 0; rows -= n, sums += n) {
+        const struct form *slab = forms->slab;
+        size_t left = slab[along].count - forms->index[along];
+        struct line *line = slab[along].line ? slab[along].line + forms->index[along] : NULL;
+        struct line total = { 0 };
+        n = rows < left ? rows : left;
+        for (size_t i = 0; i < n; i++) add_line(&total, &sums[i]);
+        for (size_t i = 0; line && i < n; i++) add_line(&line[i], &sums[i]);
+        for (int d = 0; d < along; d++)
+            if (slab[d].line) add_line(&slab[d].line[forms->index[d]], &total);
+        move_by_rows(forms, n);
+    }
+}
+
+/* `rows` whole rows from number `row` on. */
+static void add_whole_rows(struct forms *forms, const struct line *element, size_t row, size_t rows)
+{
+    const size_t length = forms->row_length, n = rows * length;
+    const struct form *columns = &forms->slab[forms->field->rank - 1];
+    struct line sums[AT_ONCE];
+    sum_runs(sums, element, length, n);
+    add_rows(forms, sums, row, rows);
+    if (columns->line) add_in_turn(columns->line, length, element, n);
+}
+
+/* Elements of one row, whose sum so far is `row`. */
+static void add_to_row(struct forms *forms, struct line *row, const struct line *element,
+                       size_t first, size_t n)
+{
+    const struct form *columns = &forms->slab[forms->field->rank - 1];
+    size_t length = forms->row_length, column = first % length;
+    if (columns->line) add_each(columns->line + column, element, n);
+    add_run(row, element, n);
+    if (column + n < length) return;
+    add_rows(forms, row, first / length, 1);
+    *row = (struct line){ 0 };
 }
 
 /* Elements of rows; `row` is the sum of those of the present one. */
 static void add_to_rows(struct forms *forms, struct line *row, const struct line *element,
                         size_t first, size_t count)
 {
-    size_t length = forms->row_length, column = first % length, number = first / length;
-    const struct form *columns = &forms->slab[forms->field->rank - 1];
-    for (size_t i = 0, n; i < count; i += n) {
-        n = length - column < count - i ? length - column : count - i;
-        if (columns->line) add_each(columns->line + column, element + i, n);
-        add_run(row, element + i, n);
-        column += n;
-        if (column < length) continue;
-        add_row(forms, row, number++);
-        *row = (struct line){ 0 };
-        column = 0;
-    }
+    size_t length = forms->row_length, begun = (length - first % length) % length, done;
+    done = begun < count ? begun : count;
+    if (done) add_to_row(forms, row, element, first, done);
+    size_t rows = (count - done) / length;
+    if (rows) add_whole_rows(forms, element + done, (first + done) / length, rows);
+    done += rows * length;
+    if (done < count) add_to_row(forms, row, element + done, first + done, count - done);
 }
 
-/* Elements of at most one block of the longest size. */
+/* Elements of at most one block of the longest size, which no others belong to. */
 static void add_to_blocks(struct forms *forms, const struct line *element, size_t first,
                           size_t count)
 {
-    const struct form *blocks = forms->block;
-    if (!blocks[0].line) return;
-    for (size_t i = 0; i < count; i += block_sizes[0]) {
-        size_t rest = count - i < block_sizes[0] ? count - i : block_sizes[0];
-        struct line *shortest = &blocks[0].line[(first + i) / block_sizes[0]];
-        add_run(shortest, element + i, rest);
-        for (size_t k = 1; k < BLOCKS; k++)
-            if (blocks[k].line) add_line(&blocks[k].line[(first + i) / block_sizes[k]], shortest);
+    size_t shorter = 1;
+    for (size_t k = 0; k < BLOCKS && forms->block[k].line; k++) {
+        struct line *line = forms->block[k].line + first / block_sizes[k];
+        sum_runs(line, element, block_sizes[k] / shorter, count);
+        count = (count - 1) / (block_sizes[k] / shorter) + 1;
+        shorter = block_sizes[k];
+        element = line;
     }
 }
 
@@ -219,8 +288,7 @@ static void add_to_lanes(struct forms *forms, const struct line *element, size_t
 {
     const struct form *widest = &forms->lane[LANES - 1];
     if (columns_of_lanes(forms)) return;
-    for (size_t i = 0; widest->line && i < count; i += widest->count)
-        add_each(widest->line, element + i, count - i < widest->count ? count - i : widest->count);
+    if (widest->line) add_in_turn(widest->line, widest->count, element, count);
 }
 
 static void fold_lanes(struct forms *forms)
@@ -245,53 +313,81 @@ void error_lines_add(struct error_lines *lines, size_t first, size_t count)
     add_to_lanes(&lines->forms, element, count);
 }
 
+static void clear_lines(const struct form *form, size_t first, size_t count)
+{
+    if (form->line) memset(form->line + first, 0, count * sizeof *form->line);
+}
+
 void error_lines_pass_over(struct error_lines *lines, size_t first, size_t count)
 {
-    if (!lines->field.rank || count < lines->forms.row_length - first % lines->forms.row_length)
-        return;
-    add_row(&lines->forms, &lines->row, first / lines->forms.row_length);
+    struct forms *forms = &lines->forms;
+    const size_t length = forms->row_length;
+    for (size_t k = 0; k < BLOCKS; k++)
+        clear_lines(&forms->block[k], first / block_sizes[k], (count - 1) / block_sizes[k] + 1);
+    if (!lines->field.rank || count < length - first % length) return;
+    size_t row = first / length, end = (first + count) / length;
+    add_rows(forms, &lines->row, row, 1);
+    clear_lines(&forms->row, row + 1, end - row - 1);
     lines->row = (struct line){ 0 };
 }
 
 /* ---- one form ------------------------------------------------------------------------------- */
 
+enum { SIDE_BY_SIDE = 8 }; /* sums of lines */
+
 /* Errors and squares of all lines, in interleaved sums, and the most errors of one. */
 VECTORIZED static void sum_lines(struct lines *restrict lines, const struct line *restrict line,
                                  size_t n)
 {
-    enum { LANES_OF_LINES = 8 };
-    double count[LANES_OF_LINES] = { 0 }, squares[LANES_OF_LINES] = { 0 },
-           longest[LANES_OF_LINES] = { 0 };
-    for (size_t j = 0; j < n; j += LANES_OF_LINES) {
-        size_t rest = n - j < LANES_OF_LINES ? n - j : LANES_OF_LINES;
+    double count[SIDE_BY_SIDE] = { 0 }, squares[SIDE_BY_SIDE] = { 0 },
+           longest[SIDE_BY_SIDE] = { 0 };
+    for (size_t j = 0; j < n; j += SIDE_BY_SIDE) {
+        size_t rest = n - j < SIDE_BY_SIDE ? n - j : SIDE_BY_SIDE;
         for (size_t k = 0; k < rest; k++) {
             count[k] += line[j + k].count;
             squares[k] += line[j + k].squares;
             longest[k] = line[j + k].count > longest[k] ? line[j + k].count : longest[k];
         }
     }
-    for (size_t k = 0; k < LANES_OF_LINES; k++) {
+    for (size_t k = 0; k < SIDE_BY_SIDE; k++) {
         lines->count += count[k];
         lines->squares += squares[k];
         lines->longest = longest[k] > lines->longest ? longest[k] : lines->longest;
     }
 }
 
-/* What the lines tell of each other. */
+/* What the lines tell of each other, in interleaved sums. */
+VECTORIZED static void compare(struct lines *restrict lines, const struct line *restrict line,
+                               size_t n)
+{
+    double met[SIDE_BY_SIDE] = { 0 }, mean_squares[SIDE_BY_SIDE] = { 0 },
+           of_squares[SIDE_BY_SIDE] = { 0 }, means[2][SIDE_BY_SIDE] = { { 0 } };
+    for (size_t j = 0; j < n; j += SIDE_BY_SIDE) {
+        size_t rest = n - j < SIDE_BY_SIDE ? n - j : SIDE_BY_SIDE;
+        for (size_t k = 0; k < rest; k++) {
+            double count = line[j + k].count, share = count > 0 ? 1 / count : 0;
+            double square = line[j + k].squares * share, mean = line[j + k].sums[0] * share,
+                   other = line[j + k].sums[1] * share;
+            met[k] += count > 0 ? 1 : 0;
+            mean_squares[k] += square;
+            of_squares[k] += square * square;
+            means[0][k] += mean * mean;
+            means[1][k] += other * other;
+        }
+    }
+    for (size_t k = 0; k < SIDE_BY_SIDE; k++) {
+        lines->met += met[k];
+        lines->mean_squares += mean_squares[k];
+        lines->of_squares += of_squares[k];
+        lines->means[0] += means[0][k];
+        lines->means[1] += means[1][k];
+    }
+}
+
 static void compare_lines(struct lines *lines)
 {
-    const struct form *form = lines->form;
     lines->compared = true;
-    for (size_t j = 0; j < form->count; j++) {
-        const struct line *line = &form->line[j];
-        if (!(line->count > 0)) continue;
-        lines->met++;
-        double square = line->squares / line->count;
-        lines->mean_squares += square;
-        lines->of_squares += square * square;
-        for (int k = 0; k < 2; k++)
-            lines->means[k] += line->sums[k] / line->count * (line->sums[k] / line->count);
-    }
+    compare(lines, lines->form->line, lines->form->count);
 }
 
 /* Different references among the elements of line j that have an error, as far as they count. */
@@ -431,11 +527,13 @@ static void try_form(struct line_findings *out, const struct error_field *field,
 
 /* ---- all forms ------------------------------------------------------------------------------ */
 
-/* A form that is looked at, all of whose lines are empty. */
-static struct status open_form(struct form *form, struct arena *arena)
+/* A form that is looked at: `added`, its lines are added to, and begin empty; else each is written once. */
+static struct status open_form(struct form *form, struct arena *arena, bool added)
 {
-    form->line = arena_allocate_zeroed(arena, form->count, sizeof *form->line);
-    return form->line ? status_ok() : status_no_memory(form->count * sizeof *form->line);
+    form->line = arena_allocate_array(arena, form->count, sizeof *form->line);
+    if (!form->line) return status_no_memory(form->count * sizeof *form->line);
+    if (added) memset(form->line, 0, form->count * sizeof *form->line);
+    return status_ok();
 }
 
 static struct status open_forms(struct forms *forms, struct arena *arena)
@@ -447,18 +545,19 @@ static struct status open_forms(struct forms *forms, struct arena *arena)
         size_t extent = (size_t)field->shape[d];
         stride /= extent;
         forms->slab[d] = (struct form){ "index", d, stride, extent, NULL };
-        if (extent >= FEWEST_LINES) TRY(open_form(&forms->slab[d], arena));
+        if (extent >= FEWEST_LINES) TRY(open_form(&forms->slab[d], arena, true));
     }
     forms->row = (struct form){ "row", -1, row, n / row, NULL };
-    if (field->rank > 2 && row > 1 && n / row >= FEWEST_LINES) TRY(open_form(&forms->row, arena));
+    if (field->rank > 2 && row > 1 && n / row >= FEWEST_LINES)
+        TRY(open_form(&forms->row, arena, false));
     for (size_t k = 0; k < BLOCKS; k++) {
         size_t size = block_sizes[k];
         forms->block[k] = (struct form){ "block", -1, size, n / size + (n % size > 0), NULL };
-        if (forms->block[k].count >= FEWEST_LINES) TRY(open_form(&forms->block[k], arena));
+        if (forms->block[k].count >= FEWEST_LINES) TRY(open_form(&forms->block[k], arena, false));
     }
     for (size_t k = 0; k < LANES; k++) {
         forms->lane[k] = (struct form){ "lane", -1, 1, lane_counts[k], NULL };
-        if (n >= FEWEST_OTHERS * 2) TRY(open_form(&forms->lane[k], arena));
+        if (n >= FEWEST_OTHERS * 2) TRY(open_form(&forms->lane[k], arena, true));
     }
     return status_ok();
 }

@@ -290,7 +290,9 @@ VECTORIZED static size_t measure_plain(struct measured_block *restrict out,
         double whole = reach + (stored ? own[i] : relative * magnitude + absolute);
         double sure = counts > 0 ? whole : reach * shrink;
         double most = size < half ? half : sure; /* NaN is above no number */
-        int plain = (magnitude <= largest) & (whole < INFINITY) & (rms < INFINITY) & (size <= most);
+        /* The rounded reference is within any bounds; halfway between two numbers no distance says so. */
+        int within = (size <= most) | (got[i] == (float)want[i]);
+        int plain = (magnitude <= largest) & (whole < INFINITY) & (rms < INFINITY) & within;
         special += plain ? 0 : 1;
         out->size[i] = size;
         out->allowed[i] = whole + half;
@@ -325,7 +327,7 @@ VECTORIZED static size_t measure_exact(struct measured_block *restrict out,
          * closer. */
         int tie = (size == half) & ties & (whole > 0) & (magnitude != half * 0x1p24);
         int plain = (magnitude <= largest) & (kernel_bound[i] == 0) & (kernel_rms[i] < INFINITY) &
-                    ((size < half) | tie);
+                    ((size < half) | tie | (got[i] == (float)want[i]));
         special += plain ? 0 : 1;
         out->size[i] = size;
         out->allowed[i] = whole + half;

@@ -113,23 +113,29 @@ static void add_to_row(struct error_statistics *statistics, double toward, size_
     if (statistics->in_row == statistics->row) end_row(statistics);
 }
 
-static double toward_of_few(const double *want, const double *z, size_t n)
+/* Errors signed by the direction away from 0. */
+VECTORIZED static void sign_errors(double *restrict toward, const double *restrict want,
+                                   const double *restrict z, size_t n)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += want[i] < 0 ? -z[i] : z[i];
-    return sum;
+    for (size_t i = 0; i < n; i++) toward[i] = want[i] < 0 ? -z[i] : z[i];
 }
 
 /* Rows of which nothing but the sum is asked. */
 static void add_rows(struct error_statistics *statistics, const double *want, const double *z,
                      size_t n)
 {
-    for (size_t i = 0, part; i < n; i += part) {
-        size_t rest = statistics->row - statistics->in_row;
-        part = n - i < rest ? n - i : rest;
-        double toward = part < 2 * LANES ? toward_of_few(want + i, z + i, part)
-                                         : sums_of_run(want + i, z + i, part).toward;
-        add_to_row(statistics, toward, part);
+    enum { BLOCK = 256 };
+    double toward[BLOCK];
+    for (size_t start = 0, count; start < n; start += count) {
+        count = n - start < BLOCK ? n - start : BLOCK;
+        sign_errors(toward, want + start, z + start, count);
+        for (size_t i = 0, part; i < count; i += part) {
+            size_t rest = statistics->row - statistics->in_row;
+            double sum = 0;
+            part = count - i < rest ? count - i : rest;
+            for (size_t k = i; k < i + part; k++) sum += toward[k];
+            add_to_row(statistics, sum, part);
+        }
     }
 }
 

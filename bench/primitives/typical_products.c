@@ -8,9 +8,9 @@
 #include "bench/arithmetic/sum_spread.h"
 #include "core/vectorize.h"
 
-/* As many elements are all looked at, a millisecond's worth of terms; of more a quarter of that many, evenly spread, or as many where terms
+/* As many elements are all looked at, half a millisecond's worth of terms; of more a quarter of that many, evenly spread, or as many where terms
  * repeat, as each element errs its own way. */
-enum { ALL_LOOKED_AT = 4096, LEAST_LOOKED_AT = 64, TERMS_LOOKED_AT = 1 << 18, SAMPLED = 4 };
+enum { ALL_LOOKED_AT = 2048, LEAST_LOOKED_AT = 64, TERMS_LOOKED_AT = 1 << 17, SAMPLED = 4 };
 
 static size_t at_least(size_t count, size_t least) { return count > least ? count : least; }
 

@@ -60,18 +60,6 @@ VECTORIZED static void convert_block(double *restrict error, const double *restr
     }
 }
 
-/* `out` may be `error`. */
-static void convert_errors(double *out, const double *error, const double *value,
-                           const double *most, const struct conversion *conversion, size_t n)
-{
-    enum { BLOCK = 1024 };
-    for (size_t i = 0; i < n; i += BLOCK) {
-        size_t count = n - i < BLOCK ? n - i : BLOCK;
-        if (out != error) memcpy(out + i, error + i, count * sizeof *out);
-        convert_block(out + i, value + i, most ? most + i : NULL, conversion, count);
-    }
-}
-
 VECTORIZED static void convert_uniform(double *restrict out, const double *restrict value,
                                        const double *restrict most, double relative,
                                        double absolute, const struct conversion *conversion,
@@ -82,6 +70,34 @@ VECTORIZED static void convert_uniform(double *restrict out, const double *restr
     for (size_t i = 0; i < n; i++) {
         double size = fabs(value[i]), e = converted(relative * size + absolute, size, &c);
         out[i] = most && e > limit[i] ? limit[i] : e;
+    }
+}
+
+/* The errors of a node, and what they are written to, `out`, which may be its own array. */
+struct conversion_of_node {
+    const struct node *node;
+    const double *error, *most; /* NULL: made, or of the uniform form; no limit */
+    double *out;
+    const struct conversion *conversion;
+};
+
+static void convert_some(void *context, size_t start, size_t count)
+{
+    enum { BLOCK = 1024 };
+    const struct conversion_of_node *c = context;
+    const struct node *node = c->node;
+    double *stored = node_stored_values(node);
+    const double *value = stored ? stored : node->value;
+    for (size_t i = start, n; i < start + count; i += n) {
+        const double *most = c->most ? c->most + i : NULL;
+        n = start + count - i < BLOCK ? start + count - i : BLOCK;
+        if (stored) node_make_some(node, i, n, stored + i, c->out + i);
+        else if (!c->error) {
+            convert_uniform(c->out + i, value + i, most, node->relative, node->absolute,
+                            c->conversion, n);
+            continue;
+        } else if (c->out != c->error) memcpy(c->out + i, c->error + i, n * sizeof *c->out);
+        convert_block(c->out + i, value + i, most, c->conversion, n);
     }
 }
 
@@ -96,14 +112,14 @@ static struct status convert_part(double **out, struct tape *tape, struct node *
                                   const struct conversion *conversion, const double *most,
                                   bool taken, struct arena *arena)
 {
-    const double *value = node_values(tape, node);
+    if (!node_stored_values(node)) (void)node_values(tape, node);
     if (tape_failed(tape)) return status_ok();
     double *error = node->of_result ? node->of_result : node->error;
     taken &= error == node->error;
     *out = taken && error ? error : arena_allocate_array(arena, node->n, sizeof **out);
     if (!*out) return status_no_memory(node->n * sizeof **out);
-    if (error) convert_errors(*out, error, value, most, conversion, node->n);
-    else convert_uniform(*out, value, most, node->relative, node->absolute, conversion, node->n);
+    struct conversion_of_node all = { node, error, most, *out, conversion };
+    parallel_elements(tape->help, node->n, convert_some, &all);
     return status_ok();
 }
 

@@ -22,6 +22,18 @@
 #include "bench/tape/promotion.h"
 #include "core/checked.h"
 
+/* The bounds of x, 0 where nothing is known. */
+static void read_errors(double *out, const struct node *x)
+{
+    double values[BINARY_BLOCK], bounds[BINARY_BLOCK];
+    for (size_t i = 0; i < x->n; i += BINARY_BLOCK) {
+        size_t count = x->n - i < BINARY_BLOCK ? x->n - i : BINARY_BLOCK;
+        const double *error;
+        (void)node_bounded_block(&error, x, i, count, values, bounds);
+        for (size_t k = 0; k < count; k++) out[i + k] = error[k] < INFINITY ? error[k] : 0;
+    }
+}
+
 /* Elements of a computed factor may share their error (that of a mean, say), which does not cancel in a sum of
  * their products with a cotangent. Besides the errors as independent ones, a sum in the model of typical errors
  * gets |sum c_k e_k|, what they make together when all have one sign. */
@@ -30,10 +42,7 @@ static struct node *with_shared_errors(struct tape *tape, struct node *sum, stru
 {
     if (!tape_is_typical(tape) || tape_failed(tape) || node_is_exact(factor)) return sum;
     struct node *error = node_new_real(tape, DT_NONE, factor->rank, factor->shape);
-    for (size_t i = 0; i < factor->n && !tape_failed(tape); i++) {
-        double e = node_error(factor, i);
-        error->value[i] = isfinite(e) ? e : 0;
-    }
+    if (!tape_failed(tape)) read_errors(error->value, factor);
     struct node *together = node_sum_sizes_to_shape(
         tape, node_multiply(tape, node_detach(tape, cotangent), error), sum->rank, sum->shape);
     return node_model_error(tape, sum, together, 4 / tape->unit);
@@ -58,9 +67,37 @@ static struct node *factor_by_factor(struct tape *tape, struct node *c, struct n
                             : node_divide(tape, first, slope->inputs[1]);
 }
 
+static struct node *evaluate_binary(struct tape *tape, const struct binary_function *f,
+                                    struct node *a, struct node *b, double lost);
+
+/* A product by a slope loses what underflows in the slope, which a kernel may make of two factors. Squares of such losses do not
+ * underflow themselves in models of float32. */
+static bool loses_as_it_is_made(const struct tape *tape, const struct node *c,
+                                const struct node *slope)
+{
+    return tape_is_model(tape) && tape->stage == 0 && !tape->modes && c->n == slope->n &&
+           !c->imaginary && !slope->imaginary && !(tape->wide && tape_is_typical(tape));
+}
+
+static struct node *multiply_with_loss(struct tape *tape, struct node *c, struct node *slope,
+                                       double roundings)
+{
+    double share = tape_is_typical(tape) ? 0.25 : 1;
+    struct node *node =
+        evaluate_binary(tape, binary_find("multiply"), c, slope, share * roundings * tape->unit);
+    model_overflows(tape, node, true);
+    return node;
+}
+
 struct node *node_multiply_slope(struct tape *tape, struct node *c, struct node *slope)
 {
     if (tape->deviation && tape->deviation->other_formulas) return factor_by_factor(tape, c, slope);
+    double roundings = 2 * tape->tiny / tape->unit;
+    if (loses_as_it_is_made(tape, c, slope)) {
+        struct node *made = multiply_with_loss(tape, c, slope, roundings);
+        if (made->deferral && made->deferral->bounded) return made;
+        return node_model_own_error(tape, made, slope, roundings);
+    }
     struct node *flow = node_multiply(tape, c, slope);
     char operation = node_operation(slope);
     bool of_two = operation == '*' || operation == '/';
@@ -68,7 +105,7 @@ struct node *node_multiply_slope(struct tape *tape, struct node *c, struct node 
         tape->stage > 0) /* the product of c and one may overflow */
         flow = node_as_steps(tape, flow, factor_by_factor(tape, c, slope), "multiply");
     return flow->n == slope->n && tape_is_model(tape)
-               ? node_model_own_error(tape, flow, slope, 2 * tape->tiny / tape->unit)
+               ? node_model_own_error(tape, flow, slope, roundings)
                : flow;
 }
 
@@ -181,17 +218,16 @@ static bool is_alike(const struct node *a, const struct node *b)
 }
 
 /* The values that the other model has of a large step, or NULL. Quotients change some of theirs (open_quotients). */
-static double *take_known(struct binary_context *c, struct tape *tape, struct node *node)
+static double *take_known(const struct binary_context *c, struct tape *tape, struct node *node)
 {
     enum { LEAST_SHARED = 256 };
     if (!tape_is_model(tape) || node->n < LEAST_SHARED || c->operation == '/') return NULL;
-    double *values = known_values_share(tape, node, is_alike);
-    c->known = values;
-    return values;
+    return known_values_share(tape, node, is_alike);
 }
 
+/* `lost`: more error where the step has bounds of its elements, times the size of b. */
 static struct node *evaluate_binary(struct tape *tape, const struct binary_function *f,
-                                    struct node *a, struct node *b)
+                                    struct node *a, struct node *b, double lost)
 {
     struct node *operands[2] = { node_to_real(tape, a), node_to_real(tape, b) };
     int64_t shape[TENSOR_MAX_RANK];
@@ -201,6 +237,7 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
     if (tape_failed(tape)) return node_scalar(tape, 0);
     struct binary_context *c = binary_open(tape, f, operands);
     if (!c || !walk_open(&c->walk, tape, 2, operands, &rank, shape)) return node_scalar(tape, 0);
+    c->lost = lost;
     enum dtype dtype = dtype_promote(operands[0]->dtype, operands[1]->dtype);
     bool defers = shape_elements(&n, rank, shape) &&
                   tape_may_defer(tape, n, cost_of(c), 2, operands);
@@ -212,7 +249,13 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
     bool bounded = tape_is_reference(tape) &&
                    binary_choose_bounds(node, c, tape, operands[0], operands[1]);
     double *known = take_known(c, tape, node);
-    node_evaluate(tape, node, (struct deferral){ binary_elements, c, cost_of(c), bounded, known },
+    node_evaluate(tape, node,
+                  (struct deferral){ .elements = binary_elements,
+                                     .context = c,
+                                     .cost = cost_of(c),
+                                     .bounded = bounded,
+                                     .values = known,
+                                     .apart = true },
                   defers);
     return tape_failed(tape) ? tape_failure(tape) : node;
 }
@@ -242,7 +285,7 @@ struct node *node_binary(struct tape *tape, const struct binary_function *f, str
 {
     struct node *steps = composes(tape) ? composed_function2(tape, f->name, a, b) : NULL;
     if (steps && composes_values(tape)) return compose(tape, f, steps, a, b);
-    struct node *node = evaluate_binary(tape, f, a, b);
+    struct node *node = evaluate_binary(tape, f, a, b, 0);
     model_overflows(tape, node, overflows_by_itself(f, a, b));
     model_stages(tape, node);
     return node_as_steps(tape, node, steps, f->name);

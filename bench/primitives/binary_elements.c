@@ -15,6 +15,7 @@ struct binary_elements {
     const struct node *a, *b;
     size_t start;
     double *value, *error;
+    bool known, within; /* the values are there, and none is infinite or no number */
 };
 
 /* z = f(a, b) for `count` elements; an operand with a step of 0 is one that repeats. */
@@ -270,6 +271,18 @@ static void open_unknown(const struct binary_context *c, double *z, double *boun
     }
 }
 
+/* What products by elements of b lose where one of their factors underflows. */
+VECTORIZED static void lose_products(const struct binary_context *c, double *restrict bound,
+                                     const double *restrict b, size_t count)
+{
+    const double lost = c->lost;
+    if (c->independent)
+        for (size_t i = 0; i < count; i++)
+            bound[i] = sqrt(bound[i] * bound[i] + lost * b[i] * (lost * b[i]));
+    else
+        for (size_t i = 0; i < count; i++) bound[i] += lost * fabs(b[i]);
+}
+
 static void elements_row(void *context, size_t out, size_t count, const size_t *offset,
                          const int64_t *step)
 {
@@ -282,7 +295,7 @@ static void elements_row(void *context, size_t out, size_t count, const size_t *
         read_block(&a, e->a, offset[0] + (step[0] ? start : 0), step[0], n, bounded);
         read_block(&b, e->b, offset[1] + (step[1] ? start : 0), step[1], n, bounded);
         double *z = e->value + (out - e->start) + start;
-        if (!c->known) row_of(c->operation)(c, z, a.value, step[0], b.value, step[1], n);
+        if (!e->known) row_of(c->operation)(c, z, a.value, step[0], b.value, step[1], n);
         if (c->single) round_block(z, n);
         if (!bounded) continue;
         double *bound = e->error + (out - e->start) + start;
@@ -290,7 +303,8 @@ static void elements_row(void *context, size_t out, size_t count, const size_t *
         else
             (c->independent ? spread_block : bound_block)(c, bound, z, n, a.value, a.error, b.value,
                                                           b.error);
-        if (c->operation != '/' && !c->model) continue;
+        if (c->lost > 0) lose_products(c, bound, b.value, n);
+        if (e->within || (c->operation != '/' && !c->model)) continue;
         if (!any_special(z, n)) continue;
         if (c->operation == '/') open_quotients(c, z, bound, n, &a, &b);
         if (c->model) open_unknown(c, z, bound, n, &a, &b);
@@ -301,7 +315,14 @@ void binary_elements(const struct node *node, size_t start, size_t count, double
                      double *error)
 {
     const struct binary_context *c = node->deferral->context;
-    struct binary_elements elements = { c, node->inputs[0], node->inputs[1], start, value, error };
-    if (c->known && !error) return;
+    struct binary_elements elements = { c,
+                                        node->inputs[0],
+                                        node->inputs[1],
+                                        start,
+                                        value,
+                                        error,
+                                        node->deferral->values != NULL,
+                                        node->deferral->within };
+    if (elements.known && !error) return;
     walk_part(&c->walk, start, start + count, elements_row, &elements);
 }

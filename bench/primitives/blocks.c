@@ -74,7 +74,6 @@ _Static_assert(TENSOR_MAX_RANK < 32, "dimensions are bits of a mask");
 static struct node *reduce_in_place(struct tape *tape, const struct reduction *reduction,
                                     struct node *x, uint32_t dims, const int64_t *shape)
 {
-    (void)node_values(tape, x);
     struct node *node =
         node_new_reader(tape, reduction->primitive, x->dtype, x->rank, shape, 1, &x, NULL);
     if (!tape_failed(tape)) reduction->model(tape, node, x, dims);

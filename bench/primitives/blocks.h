@@ -18,7 +18,7 @@ struct reduction {
     bool reads_blocks; /* the elements of input tensors and of deferred nodes are read by blocks */
     /* In a model, or NULL for `evaluate`: lines over dimensions wherever they lie, in the order of those that are left. The
      * node has the rank of x, extents of 1 where it reduces, and no `parameters`: a model encloses nothing. */
-    void (*model)(struct tape *tape, struct node *node, const struct node *x, uint32_t dims);
+    void (*model)(struct tape *tape, struct node *node, struct node *x, uint32_t dims);
 };
 
 /* Reduce real or integral x over the dimensions whose bit is set in `dims`. Dimensions that do not lie

@@ -116,7 +116,11 @@ static void leave_bounds(struct tape *tape, struct certified *c)
     certified_tiles_do(tape, c, true, true);
     c->node->value = NULL;
     node_evaluate(tape, c->node,
-                  (struct deferral){ bound_marks_elements, c->marks, 1, true, c->marks->values },
+                  (struct deferral){ .elements = bound_marks_elements,
+                                     .context = c->marks,
+                                     .cost = 1,
+                                     .bounded = true,
+                                     .values = c->marks->values },
                   true);
 }
 

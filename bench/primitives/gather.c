@@ -296,6 +296,10 @@ static void model_scatter(struct tape *tape, struct node *node, const struct nod
         }
         size_t first = scatter->first[i / row], count = scatter->first[i / row + 1] - first;
         double magnitude = 0, carried = 0, alike = 0;
+        if (count == 1) { /* moved */
+            node->error[i] = node_error(x, scatter->order[first] * row + i % row);
+            continue;
+        }
         for (size_t k = 0; k < count; k++) {
             size_t at = scatter->order[first + k] * row + i % row;
             double e = node_error(x, at);

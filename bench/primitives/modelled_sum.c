@@ -17,7 +17,8 @@ enum { WIDTH = SUM_SPREAD_LINES, MOST_TERMS = 1 << 13, LEAST_LINES = 4 };
 /* Where the terms of lines lie: term k of a line at the line's start + offset[k], or + k * step without such a table. With it terms
  * lie `step` apart in runs of `run`. */
 struct layout {
-    const struct node *x;
+    const double *value, *error; /* of x; NULL: the bounds are of the uniform form */
+    double relative, absolute;
     size_t extent, step, run;
     size_t *offset;
     bool estimates;
@@ -65,9 +66,21 @@ static size_t place_of(const struct axes *axes, size_t i)
     return at;
 }
 
-static struct layout layout_of(struct tape *tape, const struct node *x, const struct axes *summed)
+/* The bounds of a deferred node, made in memory that the caller gives back: nothing else may read them all. */
+static double *made_bounds(struct tape *tape, const struct node *x, double *value)
 {
-    struct layout l = { .x = x,
+    double *error = tape_allocate(tape, x->n, sizeof *error);
+    if (error) node_make_elements(tape, x, value, error);
+    return error;
+}
+
+static struct layout layout_of(struct tape *tape, struct node *x, const struct axes *summed)
+{
+    double *stored = node_stored_values(x);
+    struct layout l = { .value = stored ? stored : x->value,
+                        .error = stored ? made_bounds(tape, x, stored) : x->error,
+                        .relative = x->relative,
+                        .absolute = x->absolute,
                         .extent = summed->total,
                         .step = summed->count ? summed->stride[0] : 1,
                         .run = summed->count ? summed->extent[0] : 1 };
@@ -82,15 +95,15 @@ struct sums {
     double sum[WIDTH], low[WIDTH], magnitude[WIDTH], plain[WIDTH], carried[WIDTH];
 };
 
-/* Add terms side by side, and their errors, where `error` is NULL those of the uniform form of `x`. */
+/* Add terms side by side, and their errors, where `error` is NULL those of the uniform form. */
 static inline __attribute__((always_inline)) void add_terms(struct sums *restrict s,
                                                             const double *restrict term,
                                                             const double *restrict error,
-                                                            const struct node *x, size_t count,
+                                                            const struct layout *l, size_t count,
                                                             bool typical, size_t width)
 {
     const double *restrict stored = readable(error, term);
-    const double relative = x->relative, absolute = x->absolute;
+    const double relative = l->relative, absolute = l->absolute;
     struct sums sums = *s;
     for (size_t k = 0; k < count; k++, term += width, stored += width) {
         LANES_LOOP for (size_t w = 0; w < width; w++)
@@ -108,9 +121,9 @@ static inline __attribute__((always_inline)) void add_terms(struct sums *restric
 }
 
 VECTORIZED static void add_side_by_side(struct sums *s, const double *term, const double *error,
-                                        const struct node *x, size_t count, bool typical)
+                                        const struct layout *l, size_t count, bool typical)
 {
-    add_terms(s, term, error, x, count, typical, WIDTH);
+    add_terms(s, term, error, l, count, typical, WIDTH);
 }
 
 /* `count` numbers of `width` lines side by side, `step` apart from those at `from` on. */
@@ -142,14 +155,14 @@ static void add_up(struct sums *s, double *term, const struct layout *l, const s
 {
     enum { BLOCK = 64 };
     double errors[BLOCK * WIDTH];
-    const double *error = l->x->error ? errors : NULL;
+    const double *error = l->error ? errors : NULL;
     *s = (struct sums){ 0 };
     for (size_t k = 0, count; k < l->extent; k += count, term += count * width) {
         count = l->extent - k < BLOCK ? l->extent - k : BLOCK;
-        read_lines(term, l->x->value, l, start, k, count, width);
-        if (error) read_lines(errors, l->x->error, l, start, k, count, width);
-        if (width == WIDTH) add_side_by_side(s, term, error, l->x, count, typical);
-        else add_terms(s, term, error, l->x, count, typical, 1);
+        read_lines(term, l->value, l, start, k, count, width);
+        if (error) read_lines(errors, l->error, l, start, k, count, width);
+        if (width == WIDTH) add_side_by_side(s, term, error, l, count, typical);
+        else add_terms(s, term, error, l, count, typical, 1);
     }
 }
 
@@ -157,8 +170,8 @@ static void add_up(struct sums *s, double *term, const struct layout *l, const s
 VECTORIZED static void add_up_adjacent(struct sums *restrict s, double *restrict term,
                                        const struct layout *l, size_t start, bool typical)
 {
-    const double *value = l->x->value, *error = l->x->error, *stored = readable(error, value);
-    const double relative = l->x->relative, absolute = l->x->absolute;
+    const double *value = l->value, *error = l->error, *stored = readable(error, value);
+    const double relative = l->relative, absolute = l->absolute;
     struct sums sums = { 0 };
     for (size_t k = 0; k < l->extent; k++, term += WIDTH) {
         size_t at = start + (l->offset ? l->offset[k] : k * l->step);
@@ -234,10 +247,10 @@ static void model_lines(const struct tape *tape, double *out, double *bound, dou
     }
 }
 
-void model_sums(struct tape *tape, struct node *node, const struct node *x, uint32_t dims,
-                bool estimates)
+void model_sums(struct tape *tape, struct node *node, struct node *x, uint32_t dims, bool estimates)
 {
     const struct axes left = axes_of(x, dims, false), summed = axes_of(x, dims, true);
+    if (!node_stored_values(x)) (void)node_values(tape, x);
     if (!node_need_errors(tape, node) || !node->n) return;
     struct arena_mark before = arena_mark(tape->arena);
     struct layout l = layout_of(tape, x, &summed);

@@ -75,6 +75,7 @@ struct read_runs {
     const struct node *x;
     size_t start;
     double *value, *error;
+    bool known; /* the values are there */
 };
 
 static void read_run(void *context, size_t out, size_t count, const size_t *offset,
@@ -87,14 +88,16 @@ static void read_run(void *context, size_t out, size_t count, const size_t *offs
     if (error) error += out - r->start;
     if (error) made = node_bounded_block(&bounds, r->x, offset[0], count, value, error);
     else made = node_block(r->x, offset[0], count, value);
-    if (made != value) memcpy(value, made, count * sizeof *value);
+    if (made != value && !r->known) memcpy(value, made, count * sizeof *value);
     if (error && bounds != error) memcpy(error, bounds, count * sizeof *error);
 }
 
 static void read_elements(const struct node *node, size_t start, size_t count, double *value,
                           double *error)
 {
-    struct read_runs runs = { node->inputs[0], start, value, error };
+    struct read_runs runs = { node->inputs[0], start, value, error,
+                              node->deferral->values != NULL };
+    if (runs.known && !error) return;
     walk_part(node->deferral->context, start, start + count, read_run, &runs);
 }
 
@@ -102,7 +105,7 @@ static void read_elements(const struct node *node, size_t start, size_t count, d
 enum { LEAST_RUN = 64 };
 
 struct node *moved_in_runs(struct tape *tape, const struct primitive *primitive, struct node *x,
-                           const struct strides *s, const void *parameters)
+                           const struct strides *s, const void *parameters, steps_alike *alike)
 {
     struct walk *walk = tape_allocate(tape, 1, sizeof *walk);
     if (!walk) return tape_failure(tape);
@@ -116,6 +119,14 @@ struct node *moved_in_runs(struct tape *tape, const struct primitive *primitive,
     node->relative = x->relative;
     node->absolute = x->absolute;
     bool bounded = x->error || (node_is_deferred(x) && x->deferral->bounded);
-    node_evaluate(tape, node, (struct deferral){ read_elements, walk, 1, bounded, NULL }, true);
+    double *known = tape_is_model(tape) ? known_values_share(tape, node, alike) : NULL;
+    node_evaluate(tape, node,
+                  (struct deferral){ .elements = read_elements,
+                                     .context = walk,
+                                     .cost = 1,
+                                     .bounded = bounded,
+                                     .values = known,
+                                     .apart = true },
+                  true);
     return tape_failed(tape) ? tape_failure(tape) : node;
 }

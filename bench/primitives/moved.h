@@ -2,6 +2,7 @@
 #ifndef PROBE_BENCH_PRIMITIVES_MOVED_H
 #define PROBE_BENCH_PRIMITIVES_MOVED_H
 
+#include "bench/tape/known_values.h"
 #include "bench/tape/tape.h"
 
 /* Places of elements: number i0, i1, ... row-major in `shape` lies at offset + sum_d i_d * stride[d]. */
@@ -20,8 +21,8 @@ struct node *moved(struct tape *tape, const struct primitive *primitive, struct 
                    const int64_t *shape, const void *parameters);
 
 /* The same of all elements of x in another order, deferred: read at their places in x, run by run. NULL where steps are not
- * deferred, or for short runs. */
+ * deferred, or for short runs. `alike`: which steps of another model have the same values. */
 struct node *moved_in_runs(struct tape *tape, const struct primitive *primitive, struct node *x,
-                           const struct strides *s, const void *parameters);
+                           const struct strides *s, const void *parameters, steps_alike *alike);
 
 #endif

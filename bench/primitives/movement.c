@@ -108,18 +108,32 @@ static void repeat_row(void *context, size_t out, size_t count, const size_t *of
 {
     const struct repetition *r = context;
     const struct node *x = r->x;
-    for (size_t i = 0; i < count; i++) {
-        size_t at = offset[0] + (step[0] ? i : 0);
-        r->value[out - r->start + i] = x->value[at];
-        if (r->error) r->error[out - r->start + i] = node_error(x, at);
+    const double *from = x->value + offset[0];
+    double *value = r->value ? r->value + (out - r->start) : NULL,
+           *error = r->error ? r->error + (out - r->start) : NULL;
+    if (step[0]) {
+        if (value) memcpy(value, from, count * sizeof *value);
+        for (size_t i = 0; error && i < count; i++) error[i] = node_error(x, offset[0] + i);
+        return;
     }
+    const double repeated = *from, bound = error ? node_error(x, offset[0]) : 0;
+    for (size_t i = 0; value && i < count; i++) value[i] = repeated;
+    for (size_t i = 0; error && i < count; i++) error[i] = bound;
 }
 
 static void repeated_elements(const struct node *node, size_t start, size_t count, double *value,
                               double *error)
 {
-    struct repetition repetition = { node->inputs[0], start, value, error };
+    bool known = node->deferral->values != NULL;
+    struct repetition repetition = { node->inputs[0], start, known ? NULL : value, error };
+    if (known && !error) return;
     walk_part(node->deferral->context, start, start + count, repeat_row, &repetition);
+}
+
+/* Broadcasts of the same elements to one shape are the same. */
+static bool is_of_shape(const struct node *a, const struct node *b)
+{
+    return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
 }
 
 /* x read at the places of a larger shape, when that is read. */
@@ -132,15 +146,16 @@ static struct node *repeated(struct tape *tape, struct node *x, int rank, const 
     walk_over(walk, 1, &x, rank, shape);
     node->relative = x->relative;
     node->absolute = x->absolute;
+    double *known = tape_is_model(tape) ? known_values_share(tape, node, is_of_shape) : NULL;
     node_evaluate(tape, node,
-                  (struct deferral){ repeated_elements, walk, 1, x->error != NULL, NULL }, true);
+                  (struct deferral){ .elements = repeated_elements,
+                                     .context = walk,
+                                     .cost = 1,
+                                     .bounded = x->error != NULL,
+                                     .values = known,
+                                     .apart = true },
+                  true);
     return tape_failed(tape) ? tape_failure(tape) : node;
-}
-
-/* Broadcasts of the same elements to one shape are the same. */
-static bool is_of_shape(const struct node *a, const struct node *b)
-{
-    return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
 }
 
 struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const int64_t *shape)

@@ -411,14 +411,13 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
     if (!goes_by_blocks(&s)) model_stages(tape, node);
 }
 
-static void sum_model(struct tape *tape, struct node *node, const struct node *x, uint32_t dims)
+static void sum_model(struct tape *tape, struct node *node, struct node *x, uint32_t dims)
 {
     model_sums(tape, node, x, dims, false);
     model_stages(tape, node);
 }
 
-static void estimating_model(struct tape *tape, struct node *node, const struct node *x,
-                             uint32_t dims)
+static void estimating_model(struct tape *tape, struct node *node, struct node *x, uint32_t dims)
 {
     model_sums(tape, node, x, dims, true);
 }

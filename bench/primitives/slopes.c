@@ -271,7 +271,7 @@ struct node *node_activation_slope(struct tape *tape, enum activation_slope whic
     *c = (struct slope_context){ .tape = tape,
                                  .slope = slope,
                                  .unit = tape->unit * kernel_factor(tape) * (1 + 0x1p-30) };
-    bool defers = tape_may_defer(tape, x->n, COST, 1, &x);
+    bool defers = !tape_is_model(tape) && tape_may_defer(tape, x->n, COST, 1, &x);
     if (!defers && !node_is_deferred(x)) (void)node_values(tape, x);
     struct node *node =
         node_step(tape, &slope_primitive, x->dtype, x->rank, x->shape, 1, &x, slope);
@@ -286,7 +286,11 @@ struct node *node_activation_slope(struct tape *tape, enum activation_slope whic
     double *known = tape_is_model(tape) ? known_values_share(tape, node, is_alike) : NULL;
     c->known = known && tape_is_typical(tape);
     node_evaluate(tape, node,
-                  (struct deferral){ slope_elements, c, COST, bounded, c->known ? known : NULL },
+                  (struct deferral){ .elements = slope_elements,
+                                     .context = c,
+                                     .cost = COST,
+                                     .bounded = bounded,
+                                     .values = c->known ? known : NULL },
                   defers);
     model_stages(tape, node);
     return tape_failed(tape) ? tape_failure(tape) : node;

@@ -210,7 +210,6 @@ struct unary_context {
     double relative, absolute; /* of its own rounding */
     kernel_loss *loss;         /* or NULL */
     bool is_root;              /* of a model: sqrt */
-    bool known;                /* the values are there */
 };
 
 /* The bound of y = f(x), x off by e at most. */
@@ -245,14 +244,15 @@ static void unary_elements(const struct node *node, size_t start, size_t count, 
     double buffer[BLOCK], bounds[BLOCK];
     const struct unary_context *c = node->deferral->context;
     const struct node *x = node->inputs[0];
+    const bool known = node->deferral->values;
     for (size_t done = 0; done < count; done += BLOCK) {
         size_t n = count - done < BLOCK ? count - done : BLOCK;
         double *y = value + done;
         const double *e = NULL,
                      *in = error ? node_bounded_block(&e, x, start + done, n, buffer, bounds)
                                  : node_block(x, start + done, n, buffer);
-        if (!c->known && c->f->vector) c->f->vector(y, in, n);
-        for (size_t i = 0; !c->known && !c->f->vector && i < n; i++) y[i] = c->f->scalar(in[i]);
+        if (!known && c->f->vector) c->f->vector(y, in, n);
+        for (size_t i = 0; !known && !c->f->vector && i < n; i++) y[i] = c->f->scalar(in[i]);
         if (tape_is_single(c->tape))
             for (size_t i = 0; i < n; i++) y[i] = (float)y[i];
         for (size_t i = 0; error && i < n; i++) {
@@ -276,9 +276,11 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
     struct unary_context *c = tape_allocate(tape, 1, sizeof *c);
     if (!c) return tape_failure(tape);
     *c = (struct unary_context){ .tape = tape, .f = f };
-    struct deferral deferral = { unary_elements, c, f->vector ? VECTOR_COST : SCALAR_COST, false,
-                                 NULL };
-    bool defers = tape_may_defer(tape, x->n, deferral.cost, 1, &x);
+    struct deferral deferral = { .elements = unary_elements,
+                                 .context = c,
+                                 .cost = f->vector ? VECTOR_COST : SCALAR_COST,
+                                 .apart = true };
+    bool defers = !tape_is_model(tape) && tape_may_defer(tape, x->n, deferral.cost, 1, &x);
     if (!defers && !node_is_deferred(x)) (void)node_values(tape, x);
     struct node *node = node_step(tape, &unary_primitive, x->dtype, x->rank, x->shape, 1, &x, f);
     if (tape_failed(tape)) return tape_failure(tape);
@@ -294,7 +296,6 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
         /* Logarithms change some of theirs (is_log_of_rest). */
         if (strncmp(f->name, "log", 3) != 0)
             deferral.values = known_values_share(tape, node, is_alike);
-        c->known = deferral.values;
     }
     node_evaluate(tape, node, deferral, defers);
     return tape_failed(tape) ? tape_failure(tape) : node;

@@ -335,7 +335,8 @@ static struct node *strided(struct tape *tape, const struct primitive *primitive
     view_order(view);
     if (view_is_dense(view)) return shared(tape, primitive, x, view);
     bool reorders = view->nested && shape_elements(&n, view->rank, view->shape) && n == x->n;
-    struct node *node = reorders ? moved_in_runs(tape, primitive, x, &strides, view) : NULL;
+    struct node *node = reorders ? moved_in_runs(tape, primitive, x, &strides, view, is_same_view)
+                                 : NULL;
     if (node) return node;
     node = moved(tape, primitive, x, view->rank, view->shape, view);
     if (tape_failed(tape)) return tape_failure(tape);

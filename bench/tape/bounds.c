@@ -26,6 +26,7 @@ void model_overflows(struct tape *tape, struct node *node, bool known)
 {
     const double largest = dtype_info(DT_F32)->largest;
     if (!tape_is_model(tape) || tape->wide || tape_failed(tape)) return;
+    if (node->deferral && node->deferral->within) return;
     if (!count_beyond(node->value, largest, node->n)) return;
     if (known) node->of_result = bounds_of_result(tape, node);
     bool uniform = !node->error;

@@ -185,11 +185,14 @@ struct node *node_new(struct tape *tape, const struct primitive *primitive, enum
 /* ---- deferred steps ----------------------------------------------------------------------- */
 
 /* Smaller steps stay in cache anyway; what costs more than MOST_COST is better read than made again. */
-enum { LEAST_DEFERRED = 1 << 15, MOST_COST = 32 };
+enum { MOST_COST = 32 };
+size_t tape_least_deferred = 1 << 15;
 
 void tape_defer(struct tape *tape)
 {
-    tape->defers = tape_is_single(tape) || tape->arithmetic == BENCH_REFERENCE;
+    /* What a kernel rounds between its steps, or flushes, changes bounds after they are made. */
+    bool model = tape_is_model(tape) && tape->stage == 0 && !tape->modes;
+    tape->defers = tape_is_single(tape) || tape->arithmetic == BENCH_REFERENCE || model;
     if (tape->deviation) tape->defers = false;
 }
 
@@ -202,7 +205,7 @@ bool tape_may_defer(struct tape *tape, size_t n, int cost, int input_count,
                     struct node *const *inputs)
 {
     struct node *costliest = NULL;
-    if (!tape->defers || n < LEAST_DEFERRED || cost > MOST_COST) return false;
+    if (!tape->defers || n < tape_least_deferred || cost > MOST_COST) return false;
     for (int i = 0; i < input_count; i++) {
         if (inputs[i]->n != n && !inputs[i]->integer) (void)node_values(tape, inputs[i]);
         if (!costliest || cost_of(inputs[i]) > cost_of(costliest)) costliest = inputs[i];
@@ -214,6 +217,24 @@ bool tape_may_defer(struct tape *tape, size_t n, int cost, int input_count,
 
 static void end_deferral(struct tape *tape, struct node *node);
 
+VECTORIZED static bool are_within(const double *value, double largest, size_t n)
+{
+    size_t within = 0;
+    for (size_t i = 0; i < n; i++) within += fabs(value[i]) <= largest;
+    return within == n;
+}
+
+/* In a model values are made before bounds: those that overflow in a kernel have other ones, and so have infinities. */
+static void make_values(struct tape *tape, const struct node *node, struct deferral *own)
+{
+    double *value = own->values, largest = dtype_info(tape->wide ? DT_F64 : DT_F32)->largest;
+    if (!value) value = tape_allocate(tape, node->n, sizeof *value);
+    if (!value) return;
+    if (!own->values) node_make_elements(tape, node, value, NULL);
+    own->values = value;
+    own->within = are_within(value, largest, node->n);
+}
+
 void node_evaluate(struct tape *tape, struct node *node, struct deferral deferral, bool defers)
 {
     struct deferral *own = tape_allocate(tape, 1, sizeof *own);
@@ -221,7 +242,8 @@ void node_evaluate(struct tape *tape, struct node *node, struct deferral deferra
     *own = deferral;
     for (int i = 0; i < node->input_count; i++) own->cost += cost_of(node->inputs[i]);
     node->deferral = own;
-    if (!defers) end_deferral(tape, node);
+    if (tape_is_model(tape) && own->bounded && own->apart) make_values(tape, node, own);
+    if (!defers || (tape_is_model(tape) && !own->within)) end_deferral(tape, node);
     else if (own->bounded) node->relative = node->absolute = INFINITY;
 }
 
@@ -489,6 +511,13 @@ void node_make_elements(struct tape *tape, const struct node *node, double *valu
 {
     struct made_elements made = { node->deferral ? maker(node) : node, value, error };
     parallel_elements(tape->help, node->n, make_some, &made);
+}
+
+void node_make_some(const struct node *node, size_t start, size_t count, double *value,
+                    double *error)
+{
+    const struct node *made = maker(node);
+    made->deferral->elements(made, start, count, value, error);
 }
 
 double *node_stored_values(const struct node *node)

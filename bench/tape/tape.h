@@ -85,6 +85,8 @@ struct deferral {
     /* Where the elements are already and their bounds alone are made when they are read, by `elements` with this as
      * `value`; else NULL. */
     double *values;
+    bool apart;  /* bounds follow from values without making those again: in models they are made one after the other, */
+    bool within; /* and all values have been found to be within the range of the kernel's type: none overflows */
 };
 
 /* A value: real (value, with error bounds) or integral (integer, exact; bool is 0 or 1). A
@@ -185,7 +187,11 @@ const double *node_bounded_block(const double **error, const struct node *node, 
 /* All elements of a deferred node, and, where `error` is not NULL, their bounds; the tape's helpers make some. */
 void node_make_elements(struct tape *tape, const struct node *node, double *value, double *error);
 
-/* Where the elements of a node are of which the two functions above make the bounds alone; else NULL. */
+/* Elements start .. start + count - 1 of a deferred node, and, where `error` is not NULL, their bounds. */
+void node_make_some(const struct node *node, size_t start, size_t count, double *value,
+                    double *error);
+
+/* Where the elements of a node are of which the functions above make the bounds alone; else NULL. */
 double *node_stored_values(const struct node *node);
 
 /* Do they make the elements anew, into the buffers, all of them? */
@@ -252,6 +258,7 @@ struct node *node_new_reader(struct tape *tape, const struct primitive *primitiv
 /* From here on large steps may be deferred. For evaluations that read the elements of what they have computed
  * only by the functions above; what they hand to node_new is read as a whole. */
 void tape_defer(struct tape *tape);
+extern size_t tape_least_deferred; /* elements of a step that may be; tests alone change it */
 
 /* May a step of n elements and `cost` additions each, on these inputs, be deferred? Inputs that are read at other
  * places than the step's own, or that make it too costly, are computed now. */

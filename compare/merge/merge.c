@@ -1,6 +1,8 @@
 /* Collects the wanted rows rank by rank and joins them by name, the k-th with the k-th. */
 #include "compare/merge/merge.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +28,7 @@ struct merged_row {
 struct merged_rank {
     uint32_t rank;
     struct rank_rows rows;
+    bool *has;        /* by API: is there a row of it? */
     uint32_t *of_row; /* for each merged row that this or an earlier rank has: row of the rank */
     size_t n_of_row;
 };
@@ -83,18 +86,38 @@ static struct status choose_columns(struct merging *merging)
                         file_shown(request->input).text);
 }
 
-static struct status warn_about_missing(struct merging *merging, const struct merged_rank *rank)
+static struct status note_apis(struct merging *merging, struct merged_rank *rank)
 {
     size_t n_apis = merging->config.n_apis;
-    bool *found = arena_allocate_zeroed(&merging->arena, n_apis, sizeof *found);
-
-    if (!found) return status_no_memory(n_apis);
-    for (size_t i = 0; i < rank->rows.count; i++) found[rank->rows.items[i].api] = true;
-    for (size_t api = 0; api < n_apis; api++)
-        if (!found[api])
-            warn(merging->request->warnings, "rank %u has no row of %s", (unsigned)rank->rank,
-                 merging->config.apis[api]);
+    rank->has = arena_allocate_zeroed(&merging->arena, n_apis, sizeof *rank->has);
+    if (!rank->has) return status_no_memory(n_apis);
+    for (size_t i = 0; i < rank->rows.count; i++) rank->has[rank->rows.items[i].api] = true;
     return status_ok();
+}
+
+/* The ranks that lack an API in one line, whether they are one or thousands. */
+static void warn_about_missing(const struct merging *merging, size_t api)
+{
+    enum { SHOWN = 8 };
+    const char *name = merging->config.apis[api];
+    char ranks[16 * SHOWN] = "";
+    size_t missing = 0, used = 0;
+
+    for (size_t i = 0; i < merging->n_ranks; i++) {
+        if (merging->ranks[i].has[api]) continue;
+        if (missing++ < SHOWN)
+            used += (size_t)snprintf(ranks + used, sizeof ranks - used, "%s%" PRIu32,
+                                     used ? ", " : "", merging->ranks[i].rank);
+    }
+    if (!missing) return;
+    if (missing == merging->n_ranks)
+        warn(merging->request->warnings, "no rank has a row of %s", name);
+    else if (missing > SHOWN)
+        warn(merging->request->warnings, "ranks %s and %zu more have no row of %s", ranks,
+             missing - SHOWN, name);
+    else
+        warn(merging->request->warnings, "%s %s %s no row of %s", missing > 1 ? "ranks" : "rank",
+             ranks, missing > 1 ? "have" : "has", name);
 }
 
 static struct status read_ranks(struct merging *merging)
@@ -117,8 +140,10 @@ static struct status read_ranks(struct merging *merging)
             continue;
         }
         merging->n_ranks++;
-        TRY(warn_about_missing(merging, rank));
+        TRY(note_apis(merging, rank));
     }
+    for (size_t api = 0; merging->n_ranks && api < merging->config.n_apis; api++)
+        warn_about_missing(merging, api);
     if (merging->n_ranks) return status_ok();
     return status_error(STATUS_BAD_INPUT, "no file in %s can be merged",
                         file_shown(request->input).text);

@@ -206,6 +206,17 @@ START_TEST(rows_have_their_order)
 }
 END_TEST
 
+/* One line for an API, however many ranks lack it. */
+START_TEST(ranks_without_an_api_are_one_line)
+{
+    BOOK("0", ROW("A.x.f", "#1", "", ""), ROW("B.x.f", "#1", "", ""));
+    BOOK("1", ROW("A.x.f", "#3", "", ""));
+    BOOK("12", ROW("A.x.f", "#4", "", ""));
+    ck_assert(!merge_made("api: [A, B, C]\ncompare_index: [Max diff]\n").code);
+    ck_assert_str_eq(warnings, "ranks 1, 12 have no row of B\nno rank has a row of C\n");
+}
+END_TEST
+
 /* The k-th row of a name belongs to the k-th of the other ranks. */
 START_TEST(repeated_names_are_paired_in_order)
 {
@@ -399,6 +410,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, cells_are_those_of_the_reference_tool, 0, 2);
     tcase_add_test(tests, rows_have_their_order);
+    tcase_add_test(tests, ranks_without_an_api_are_one_line);
     tcase_add_test(tests, repeated_names_are_paired_in_order);
     tcase_add_test(tests, cells_without_a_value_show_the_maxima);
     tcase_add_test(tests, formulas_are_disarmed);

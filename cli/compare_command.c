@@ -207,17 +207,25 @@ static struct status report(int *exit_status, struct jobs *jobs,
 /* The page of --report, of all results that were written. */
 static struct status make_page(const struct jobs *jobs, const struct compare_options *options)
 {
-    size_t count = 0;
+    size_t count = 0, most = jobs->plan->count;
     if (!options->report) return status_ok();
-    const char **paths = memory_allocate(jobs->plan->count * sizeof *paths);
-    if (!paths) return status_no_memory(jobs->plan->count * sizeof *paths);
-    for (size_t i = 0; i < jobs->plan->count; i++)
-        if (jobs->outcomes[i].table_path) paths[count++] = jobs->outcomes[i].table_path;
-    struct html_report_request request = {
-        .paths = paths, .count = count, .out_path = options->report, .policy = options->file_policy
-    };
-    struct status status = count ? html_report_make(&request, options->json ? stderr : stdout)
-                                 : status_ok();
+    const char **paths = memory_allocate(most * sizeof *paths);
+    struct html_report_sides *sides = memory_allocate(most * sizeof *sides);
+    for (size_t i = 0; paths && sides && i < most; i++) {
+        if (!jobs->outcomes[i].table_path) continue;
+        const struct dump_job *job = &jobs->plan->jobs[i];
+        sides[count] = (struct html_report_sides){ job->npu_path, job->bench_path };
+        paths[count++] = jobs->outcomes[i].table_path;
+    }
+    const struct html_report_request request = { .paths = paths,
+                                                 .count = count,
+                                                 .sides = sides,
+                                                 .out_path = options->report,
+                                                 .policy = options->file_policy };
+    struct status status = status_ok();
+    if (!paths || !sides) status = status_no_memory(most * sizeof *sides);
+    else if (count) status = html_report_make(&request, options->json ? stderr : stdout);
+    memory_release(sides);
     memory_release(paths);
     return status;
 }

@@ -65,6 +65,22 @@ static void describe_files(struct text_out *meta, const struct input *input)
     text_out_string(meta, "],");
 }
 
+static void describe_sides(struct text_out *meta, const struct input *input,
+                           const struct html_report_request *request)
+{
+    const char *rows = input->paths[PART_ROWS];
+    for (size_t i = 0; request->sides && rows && i < request->count; i++) {
+        if (strcmp(request->paths[i], rows)) continue;
+        const struct html_report_sides *sides = &request->sides[i];
+        text_out_string(meta, "\"npu\":");
+        json_out_string(meta, sides->npu, strlen(sides->npu));
+        text_out_string(meta, ",\"bench\":");
+        json_out_string(meta, sides->bench, strlen(sides->bench));
+        text_out_string(meta, ",");
+        return;
+    }
+}
+
 static struct status add_input(struct html_report_summary *summary, struct text_out *meta,
                                struct columns *columns, const struct input *input,
                                const struct html_report_request *request)
@@ -82,6 +98,7 @@ static struct status add_input(struct html_report_summary *summary, struct text_
         json_out_format(meta, ",\"kind\":\"%s\",\"first\":%llu,", input->layout->name,
                         (unsigned long long)first);
         describe_files(meta, input);
+        describe_sides(meta, input, request);
         summary->notes += describe_notes(meta, &notes);
         if (input->paths[PART_RUN]) status = describe_run(meta, input->paths[PART_RUN], policy);
     }

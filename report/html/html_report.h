@@ -11,10 +11,16 @@
 #include "core/file.h"
 #include "core/stop.h"
 
+/* What a path shows, where the file does not say: the two dumps of a comparison. */
+struct html_report_sides {
+    const char *npu, *bench;
+};
+
 struct html_report_request {
     const char *const *paths; /* directories and files; see report/html/inputs.h */
     size_t count;
-    const char *out_path; /* of the page */
+    const struct html_report_sides *sides; /* of each path, or NULL */
+    const char *out_path;                  /* of the page */
     struct file_policy policy;
     struct stop stop; /* asked now and then */
 };

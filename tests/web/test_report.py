@@ -442,6 +442,7 @@ class ReportTest(unittest.TestCase):
         self.open("dumps")
         self.wait("document.querySelector('.worst .why')")
         self.assertIn("comparison of dumps", self.text(".facts"))
+        self.assertRegex(self.text(".facts"), r"dump/dump.json against .*m2/L1_tensor/dump.json")
         self.assertEqual(self.all(".notes"), [])
         # A softmax that is half too large keeps its direction, which is all that the rules of a comparison ask.
         for name in ("gelu.1", "layer_norm.2"):

@@ -18,6 +18,7 @@ const worst_shown = 8, reasons_shown = 8, apis_shown = 10;
 function input_facts(input) {
     const run = input.run && typeof input.run === "object" ? input.run : {};
     const facts = [words(`kind.${input.kind}`)];
+    if (input.npu) facts.push(words("sides", { npu: input.npu, bench: input.bench }));
     if (run.backend) facts.push(words("backend", { name: run.backend }));
     if (run.profile) facts.push(words("profile", { name: run.profile }));
     if (run.seed !== undefined) facts.push(words("seed", { name: run.seed }));

@@ -38,6 +38,7 @@ export const report_words = {
     "rows of calls": ["{rows} rows of {calls} calls", "{calls} 次调用的 {rows} 行"],
     "all passed": ["Nothing failed.", "没有失败项。"],
     "origin": ["First output that differs while its inputs agree:", "输入一致而输出不同的第一处："],
+    "sides": ["{npu} against {bench}", "{npu} 对比 {bench}"],
     "arises at": ["Difference arises at", "差异起点"],
     "through inputs": ["came in through inputs", "来自输入"],
     "no origin": ["No output differs while its inputs agree: the difference comes in through an input, a parameter, or a call that was not dumped.",

@@ -31,7 +31,7 @@ static void print_totals(const struct judge_outcome *outcome)
         printf("\nwithout a row: %s of other ranks or of APIs that the lists leave out\n",
                quantity_of((size_t)totals->filtered, "record").text);
     if (totals->refused)
-        printf("\nrefused: %s that hold no record (see the log)\n",
+        printf("\nrefused: %s without a record (see the log)\n",
                quantity_of((size_t)totals->refused, "body").text);
     printf("\n%s in the %.1f s that it ran, profile %s, %s, BLAS core %s\n",
            quantity_of(here, "call").text, totals->running_s, outcome->profile,

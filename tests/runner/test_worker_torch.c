@@ -202,6 +202,23 @@ START_TEST(calls_run_where_autocast_is_refused)
 }
 END_TEST
 
+START_TEST(an_accelerator_that_is_not_there)
+{
+    struct device_options options = { .backend = "worker:/usr/bin/python3 '" PROBE_SOURCE_DIR
+                                                 "/runner/devices/worker/torch_worker.py' "
+                                                 "--device cuda",
+                                      .case_timeout_s = 60 };
+    struct device *cuda;
+    const struct device_class *class = device_find(options.backend);
+    struct status st = class->open(&cuda, &options);
+    ck_assert_msg(!st.code, "%s", st.text);
+    st = class->ready(cuda);
+    if (st.code) /* a host without one */
+        ck_assert_msg(strstr(st.text, "finds no CUDA device on this host") != NULL, "%s", st.text);
+    class->close(cuda);
+}
+END_TEST
+
 START_TEST(devices_dtypes_and_sizes_are_arguments)
 {
     struct value size = list_value(&arena, 2, int_value(2), int_value(3));
@@ -282,6 +299,7 @@ int main(void)
     tcase_add_test(tests, keyword_tensors_have_gradients);
     tcase_add_test(tests, mixed_dtypes_are_autocast);
     tcase_add_test(tests, calls_run_where_autocast_is_refused);
+    tcase_add_test(tests, an_accelerator_that_is_not_there);
     tcase_add_test(tests, devices_dtypes_and_sizes_are_arguments);
     tcase_add_test(tests, plain_outputs);
     tcase_add_test(tests, refusals_are_skipped);

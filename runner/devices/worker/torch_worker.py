@@ -53,6 +53,8 @@ class Torch:
             torch.npu.set_device(index)
             torch.npu.set_compile_mode(jit_compile=jit_compile)
         elif kind == "cuda":
+            if not torch.cuda.is_available():
+                raise Refusal(f"PyTorch {torch.__version__} finds no CUDA device on this host")
             torch.cuda.set_device(index)
         else:
             # Several workers share the cores, and one thread sums in one order.

@@ -1,4 +1,4 @@
-/* A call has up to five spellings, made once and held against every name. */
+/* A call has up to seven spellings, made once and held against every name. */
 #include "runner/call_patterns.h"
 
 #include <fnmatch.h>
@@ -45,7 +45,7 @@ bool call_pattern_is_glob(const char *name) { return strpbrk(name, "*?[\\") != N
 /* ---- matching --------------------------------------------------------------------------- */
 
 enum {
-    SPELLINGS = 5,
+    SPELLINGS = 7,
     SPELLING_BYTES = 1100 /* a name of the dump has at most 1024 */
 };
 
@@ -53,8 +53,23 @@ enum {
 struct spellings {
     const char *items[SPELLINGS];
     size_t count;
-    char with_group[SPELLING_BYTES], forward[SPELLING_BYTES], backward[SPELLING_BYTES];
+    char with_group[SPELLING_BYTES], forward[SPELLING_BYTES], backward[SPELLING_BYTES],
+        recorded[SPELLING_BYTES];
 };
+
+/* The API as the dump names it, with its group and without: Torch.inv.0 is a call of torch.linalg.inv, whose module dumpers leave out. */
+static void add_recorded_names(struct spellings *s, const struct api_case *c)
+{
+    size_t group = strlen(c->type);
+    (void)snprintf(s->recorded, sizeof s->recorded, "%s", c->full_name);
+    char *number = strrchr(s->recorded, '.');
+    if (!number || strncmp(s->recorded, c->type, group) != 0 || s->recorded + group >= number)
+        return;
+    *number = '\0';
+    if (!strcmp(s->recorded + group + 1, c->api)) return;
+    s->items[s->count++] = s->recorded;
+    s->items[s->count++] = s->recorded + group + 1;
+}
 
 static void make_spellings(struct spellings *s, const struct api_case *c)
 {
@@ -70,6 +85,7 @@ static void make_spellings(struct spellings *s, const struct api_case *c)
     if (!c->type[0]) return; /* the name is an API as a whole */
     (void)snprintf(s->with_group, sizeof s->with_group, "%s.%s", c->type, c->api);
     s->items[s->count++] = s->with_group;
+    add_recorded_names(s, c);
 }
 
 static bool means(const char *name, const struct spellings *s)

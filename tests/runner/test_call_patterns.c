@@ -12,6 +12,10 @@ static const struct api_case linear = {
 static const struct api_case inverse = { .full_name = "Torch.linalg.inv.12",
                                          .type = "Torch",
                                          .api = "linalg.inv" };
+/* As the dumper writes it, which leaves the module out. */
+static const struct api_case bare_inverse = { .full_name = "Torch.inv.12",
+                                              .type = "Torch",
+                                              .api = "linalg.inv" };
 /* A name that is not TYPE.API.NUMBER: an API as a whole. */
 static const struct api_case strange = { .full_name = "odd", .type = "", .api = "odd" };
 
@@ -35,6 +39,13 @@ START_TEST(every_spelling_of_a_call_is_its_name)
         ck_assert_msg(matches(names[i], &linear), "%s", names[i]);
     ck_assert(matches("linalg.inv", &inverse));
     ck_assert(matches("Torch.linalg.inv", &inverse));
+    static const char *const bare[] = { "inv",          "Torch.inv",
+                                        "Torch.inv.12", "Torch.inv.12.forward",
+                                        "linalg.inv",   "Torch.linalg.inv" };
+    for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
+        ck_assert_msg(matches(bare[i], &bare_inverse), "%s", bare[i]);
+    ck_assert(!matches("inv", &inverse));
+    ck_assert(!matches("Torch.inv.1", &bare_inverse));
     ck_assert(matches("odd", &strange));
     ck_assert(matches("odd.forward", &strange));
 }

@@ -380,6 +380,33 @@ static int choice(struct call *call, const char *name, const char *const *names)
     return 0;
 }
 
+static struct node *sampled(const struct sampler *sampler)
+{
+    return sampler->mode == GRID_BILINEAR  ? bilinear(sampler)
+           : sampler->mode == GRID_NEAREST ? nearest(sampler)
+                                           : bicubic(sampler);
+}
+
+/* Of what the model has sampled as y: the coordinates of points that have an infinity or a NaN among their inputs, as a mask; NULL where there are none. */
+static struct node *endless_points(const struct sampler *sampler, struct node *y)
+{
+    const struct sampled *of = &sampler->of;
+    struct node *grid = sampler->grid, *mask = NULL;
+    const double *value = node_values(of->tape, y);
+    for (size_t i = 0; i < y->n && !tape_failed(of->tape); i++) {
+        if (isfinite(value[i])) continue;
+        if (!mask) {
+            mask = node_new_integer(of->tape, DT_BOOL, grid->rank, grid->shape);
+            if (tape_failed(of->tape)) return NULL;
+            memset(mask->integer, 0, mask->n * sizeof *mask->integer);
+        }
+        size_t batch = i / (of->points * of->channels), dims = (size_t)of->dims;
+        int64_t *own = mask->integer + (batch * of->points + i % of->points) * dims;
+        for (size_t d = 0; d < dims; d++) own[d] = 1;
+    }
+    return mask;
+}
+
 /* text: the parameter that has the mode. */
 static void grid_sample(struct call *call)
 {
@@ -392,9 +419,14 @@ static void grid_sample(struct call *call)
     if (!call_require(call, sampler.mode != GRID_BICUBIC || sampler.of.dims == 2,
                       "bicubic sampling is for 2 spatial dimensions"))
         return;
-    struct node *y = sampler.mode == GRID_BILINEAR  ? bilinear(&sampler)
-                     : sampler.mode == GRID_NEAREST ? nearest(&sampler)
-                                                    : bicubic(&sampler);
+    struct node *y = sampled(&sampler), *open = NULL;
+    /* Slopes of weights sum to 0: among infinities kernels have infinities or NaN by the order of their factors, and 0 times these where places were clipped. */
+    if (tape_is_model(call->tape) && sampler.grid->tracked && sampler.mode != GRID_NEAREST)
+        open = endless_points(&sampler, y);
+    if (open) {
+        sampler.grid = node_model_any_slope(call->tape, sampler.grid, open);
+        y = sampled(&sampler);
+    }
     call_return_typed(call, y, sampler.of.x->dtype);
 }
 

@@ -83,6 +83,18 @@ START_TEST(what_kernels_choose_is_open)
 }
 END_TEST
 
+/* Slopes of weights times infinities are infinities or NaN, by the order of their factors: of the point that has one in reach, and of no other. */
+START_TEST(places_among_infinities_have_any_slope)
+{
+    const struct reference *r = output_of(
+        "Aten.grid_sampler_2d_backward(f32(1,1,1,2)[1 1], f32(1,1,2,4)[inf 1 2 3 4 5 6 7], "
+        "f32(1,1,2,2)[-0.5 0 0.9 0], 2, 1, True, [True,True])",
+        1);
+    ck_assert_uint_eq(r->n, 4);
+    for (size_t i = 0; i < 4; i++) ck_assert_int_eq(!!isinf(r->kernel_bound[i]), i < 2);
+}
+END_TEST
+
 /* The parabola has ended: its infinite slope does not reach what is not taken. */
 START_TEST(hardswish_is_flat_at_minus_infinity)
 {
@@ -177,6 +189,7 @@ int main(void)
     tcase_add_test(tcase, transforms_of_nan_are_open);
     tcase_add_test(tcase, no_power_of_nan_is_one);
     tcase_add_test(tcase, the_slope_of_acosh_is_even);
+    tcase_add_test(tcase, places_among_infinities_have_any_slope);
     tcase_add_test(tcase, hardswish_is_flat_at_minus_infinity);
     tcase_add_test(tcase, the_sign_of_a_determinant_near_0_is_open);
     tcase_add_test(tcase, logarithms_of_determinants_do_not_overflow);

@@ -227,7 +227,7 @@ START_TEST(slopes_of_complex_lines_share_their_error)
     static const int64_t shape[1] = { EXTENT };
     float zero[EXTENT] = { 0 }, four[EXTENT] = { 4, 4, 4, 4 };
     struct node *re = leaf(&model, zero, 1, shape), *im = leaf(&model, zero, 1, shape);
-    const struct lines lines = { EXTENT, ROUNDINGS, NULL, NULL };
+    const struct transformed_lines lines = { EXTENT, ROUNDINGS, NULL, NULL };
     struct line_slope *slope;
     struct node *y = node_model_line_slope(&model, node_complex(&model, re, im), &lines, &slope);
     node_real_part(&model, y)->cotangent = leaf(&model, four, 1, shape);

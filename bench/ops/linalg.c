@@ -116,10 +116,43 @@ static void cholesky(struct call *call)
     if (call->op->detail) call_return_info(call, x, l);
 }
 
+/* Y = A^-1 B: A^-T G to B, and -(A^-T G) Y^T to A. */
+static void solution_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                              const void *parameters)
+{
+    struct node *a = node->inputs[1], *b = node->inputs[2];
+    struct node *inverse = ((struct node *const *)parameters)[0];
+    struct node *g = node_solved(tape, a, inverse, cotangent, true);
+    if (b->tracked) tape_accumulate(tape, b, g);
+    if (a->tracked)
+        tape_accumulate(tape, a, node_negate(tape, node_matmul(tape, g, false, node, true)));
+}
+
+/* In a model: A^-1 B as kernels solve it, where the matrices of both are real and as many; else NULL. In double the reference's own products with the inverse
+ * are off as far as a kernel's that forms it. */
+static struct node *modelled_solution(struct call *call, struct node *a, struct node *b)
+{
+    struct tape *tape = call->tape;
+    if (!tape_is_model(tape) || tape->wide || a->imaginary || b->imaginary || a->integer ||
+        b->integer || a->rank < 2 || a->rank != b->rank || !a->n || !b->n ||
+        memcmp(a->shape, b->shape, (size_t)(a->rank - 1) * sizeof *a->shape))
+        return NULL;
+    struct node *matrices = call_matrices(call, a), *columns = call_matrices(call, b);
+    struct node **inverse = tape_allocate(tape, 1, sizeof *inverse);
+    if (tape_failed(tape)) return NULL;
+    *inverse = node_inverse(tape, node_detach(tape, matrices));
+    struct node *y = node_solved(tape, matrices, *inverse, columns, false);
+    y = node_stated_gradient(tape, y, 2, (struct node *[]){ matrices, columns }, solution_backward,
+                             inverse);
+    return with_leading_of(tape, y, b);
+}
+
 /* A^-1 B by the inverse; a vector B is a column. */
 static struct node *solution(struct call *call, struct node *a, struct node *b)
 {
     struct tape *tape = call->tape;
+    struct node *y = modelled_solution(call, a, b);
+    if (y) return y;
     struct node *x = with_leading_of(tape, node_inverse(tape, call_matrices(call, a)), a);
     bool vector = b->rank == 1 || (b->rank == a->rank - 1 &&
                                    !memcmp(b->shape, a->shape, (size_t)b->rank * sizeof *b->shape));
@@ -127,7 +160,7 @@ static struct node *solution(struct call *call, struct node *a, struct node *b)
     int64_t shape[TENSOR_MAX_RANK];
     memcpy(shape, b->shape, sizeof shape);
     shape[b->rank] = 1;
-    struct node *y = compose_matmul(tape, x, node_reshape(tape, b, b->rank + 1, shape));
+    y = compose_matmul(tape, x, node_reshape(tape, b, b->rank + 1, shape));
     return node_reshape(tape, y, y->rank - 1, y->shape);
 }
 

@@ -390,6 +390,37 @@ struct node *node_determinant(struct tape *tape, struct node *a)
     return node;
 }
 
+/* ---- solutions -------------------------------------------------------------------------------------------- */
+
+struct node *node_solved(struct tape *tape, struct node *a, struct node *inverse, struct node *b,
+                         bool turned)
+{
+    struct node *exact = node_detach(tape, inverse),
+                *y = node_matmul(tape, exact, turned, b, false);
+    struct node *off = node_constant(tape, DT_NONE, 0, 3, y->shape);
+    const double *x = node_values(tape, y), *inverted = node_values(tape, exact),
+                 *given = node_values(tape, a);
+    if (tape_failed(tape)) return y;
+    size_t n = (size_t)a->shape[1], columns = (size_t)y->shape[2];
+    double *lu = tape_allocate(tape, n * n, sizeof *lu),
+           *own = tape_allocate(tape, n * n, sizeof *own);
+    size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
+    for (size_t k = 0; k < (size_t)a->shape[0] && !tape_failed(tape); k++) {
+        size_t first = k * n * n;
+        bool known = true;
+        for (size_t i = first; i < first + n * n; i++)
+            known = known && isfinite(node_error(inverse, i));
+        invert(own, lu, given + first, n, pivot);
+        const struct lu_factors other = eliminate_transpose(tape, a, first, n);
+        const struct factored m = { a, first, n, { lu, pivot }, other, inverted + first };
+        const struct solved solved = { x + k * n * columns, columns, turned };
+        double *error = off->value + k * n * columns;
+        if (known && !tape_failed(tape)) matrix_model_solution(tape, error, &m, &solved);
+        for (size_t i = 0; i < n * columns && !known; i++) error[i] = INFINITY;
+    }
+    return node_model_error(tape, y, off, (tape_is_typical(tape) ? 4 : 1) / tape->unit);
+}
+
 /* ---- Cholesky ---------------------------------------------------------------------------------------------- */
 
 static void cholesky_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)

@@ -14,6 +14,11 @@
  * imaginary parts, which are 0. */
 struct node *node_inverse(struct tape *tape, struct node *a);
 struct node *node_cholesky(struct tape *tape, struct node *a);
+
+/* In a model: A^-1 B, of A^T where `turned`, with the errors of a kernel that solves with the factors of A; `inverse` is that of a model, which knows where
+ * nothing is known. (batch, n, n) and (batch, n, m), real. */
+struct node *node_solved(struct tape *tape, struct node *a, struct node *inverse, struct node *b,
+                         bool turned);
 struct node *node_matrix_exponential(struct tape *tape, struct node *a);
 
 /* Real only; bench/primitives/complex_matrix.h has those of complex matrices. */

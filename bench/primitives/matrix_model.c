@@ -138,6 +138,29 @@ void matrix_model_inverse(struct tape *tape, double *error, const struct factore
     if (may_be_singular(tape, product, m->n)) forget(error, size);
 }
 
+void matrix_model_solution(struct tape *tape, double *error, const struct factored *m,
+                           const struct solved *solved)
+{
+    size_t n = m->n, columns = solved->columns;
+    double *e = room_for(tape, m, 2), *w = tape_allocate(tape, n * columns, sizeof *w);
+    if (!e || tape_failed(tape)) return;
+    backward_error(e, tape, m, 2, e + n * n);
+    memset(w, 0, n * columns * sizeof *w);
+    memset(error, 0, n * columns * sizeof *error);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++)
+            for (size_t j = 0; j < columns; j++)
+                w[i * columns + j] += e[solved->turned ? k * n + i : i * n + k] *
+                                      measure(tape, solved->x[k * columns + j]);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++)
+            for (size_t j = 0; j < columns; j++)
+                error[i * columns + j] +=
+                    measure(tape, m->inverse[solved->turned ? k * n + i : i * n + k]) *
+                    w[k * columns + j];
+    for (size_t i = 0; i < n * columns; i++) error[i] = measured(tape, error[i]);
+}
+
 /* prod (|a_i| + |e_i|) - prod |a_i|, term by term: no difference of the two products. */
 static double hadamard_error(const struct tape *tape, const struct factored *m, const double *e)
 {

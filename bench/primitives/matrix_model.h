@@ -5,6 +5,7 @@
  * solve that follows does as much again. What a function makes of E follows from its derivative:
  *
  *   inverse      -X E X
+ *   solution     -X E x of A x = b, the inverse not being formed
  *   determinant  det(A) trace(X E)
  *   Cholesky     L phi(L^-1 E L^-T), phi the lower triangle with half the diagonal
  *
@@ -40,6 +41,15 @@ struct factored {
 void matrix_model_inverse(struct tape *tape, double *error, const struct factored *m);
 double matrix_model_determinant(struct tape *tape, const struct factored *m, double size);
 void matrix_model_cholesky(struct tape *tape, double *error, const struct factored *m);
+
+/* The solution x (n, columns) of A x = b, of A^T x = b where `turned`, and its errors. */
+struct solved {
+    const double *x;
+    size_t columns;
+    bool turned;
+};
+void matrix_model_solution(struct tape *tape, double *error, const struct factored *m,
+                           const struct solved *solved);
 
 /* Errors of the symmetric gradient (S + S^T) / 2, S = L^-T Phi L^-1, through the factor that the own factor is, and of the two solves; `slope` is
  * Phi = phi(L^T G), `gradient` S. The kernel's factor is L (I + M), M = phi(L^-1 E L^-T), so with X = L^-1, to first order,

@@ -50,6 +50,10 @@ struct status bench_open(struct bench **out, const struct api_case *c, struct ar
 size_t bench_output_count(const struct bench *bench);
 struct bench_output *bench_output(struct bench *bench, size_t i);
 
+/* The outputs have been judged, and nobody looks at their references any more: what is evaluated from now on may have the
+ * memory that is theirs alone. Nothing happens where models of kernels' errors take values from it. */
+void bench_forget_outputs(struct bench *bench);
+
 /* BENCH_NATIVE: the outputs as a device returns them: a LIST of tensors and plain values. */
 struct status bench_native_outputs(struct value *out, struct bench *bench);
 

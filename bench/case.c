@@ -60,6 +60,13 @@ size_t bench_output_count(const struct bench *bench) { return bench->own.call.re
 
 struct bench_output *bench_output(struct bench *bench, size_t i) { return &bench->outputs[i]; }
 
+void bench_forget_outputs(struct bench *bench)
+{
+    for (size_t i = 0; !bench->models[0] && i < bench->own.call.results.count; i++)
+        if (bench->outputs[i].kind == BENCH_OUTPUT_TENSOR)
+            reference_forget(&bench->outputs[i].reference);
+}
+
 struct status bench_settle(struct bench *bench, const struct value *got)
 {
     bench->own.call.device_answer.outputs = got;

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "bench/arithmetic/certificate.h"
+#include "bench/made_reference.h"
 #include "bench/tape/enclosure.h"
+#include "bench/widest_bound.h"
 #include "core/parallel.h"
 #include "core/vectorize.h"
 
@@ -78,7 +80,7 @@ static struct status refine_within(struct reference *r, size_t count, const size
     TRY(own_arrays(r));
     r->recomputed += count;
     size_t stride = context->im ? 2 : 1;
-    struct enclosure_target target = { r->hi, r->lo, r->error, stride, 0 };
+    struct enclosure_target target = { r->hi, r->lo, r->error, stride, 0, false };
     if (!context->im) {
         enclosure_refine(&target, context->re, count, components, r->dtype, wanted_ulp, budget);
         return status_ok();
@@ -102,7 +104,7 @@ static struct status refine_as_pairs(struct reference *r, size_t count, const si
     if (context->im) return status_ok();
     TRY(own_arrays(r));
     r->recomputed += count;
-    struct enclosure_target target = { r->hi, r->lo, r->error, 1, 0 };
+    struct enclosure_target target = { r->hi, r->lo, r->error, 1, 0, false };
     (void)enclosure_refine_pairs(&target, context->re, count, components, PAIR_BUDGET);
     return status_ok();
 }
@@ -295,53 +297,11 @@ static struct status take_deferred(struct reference *r, struct tape *tape, struc
     return status_ok();
 }
 
-/* The bounds of stored elements as one for the tensor: relative but for the least. */
-enum { LANES = 16, WIDEN_BLOCK = 512 };
-struct widest {
-    double relative[LANES], absolute[LANES];
-    uint64_t open; /* elements that are not certified at first sight */
-};
-
-/* In each lane the largest of x, 0 or more. */
-VECTORIZED static void raise_lanes(double *restrict most, const double *restrict x, size_t n)
-{
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (size_t k = 0; k < LANES; k++) most[k] = x[i + k] > most[k] ? x[i + k] : most[k];
-    for (; i < n; i++) most[0] = x[i] > most[0] ? x[i] : most[0];
-}
-
-/* Quotients of the bounds above `least` and their elements, and the others. Returns how many are not certified. */
-VECTORIZED static uint64_t divide_bounds(double *restrict quotient, double *restrict rest,
-                                         double relative, double least,
-                                         const double *restrict value, const double *restrict error,
-                                         size_t n)
-{
-    uint64_t open = 0;
-    for (size_t i = 0; i < n; i++) {
-        double e = error[i], magnitude = fabs(value[i]), q = e / magnitude;
-        quotient[i] = e <= least ? 0 : q;
-        rest[i] = e <= least ? e : 0;
-        open += (e > relative * magnitude) & (e > least);
-    }
-    return open;
-}
-
-/* n is at most WIDEN_BLOCK. */
-static void widen(struct widest *w, const struct certificate *c, const double *value,
-                  const double *error, size_t n)
-{
-    double quotient[WIDEN_BLOCK], rest[WIDEN_BLOCK];
-    w->open += divide_bounds(quotient, rest, c->relative, c->least, value, error, n);
-    raise_lanes(w->relative, quotient, n);
-    raise_lanes(w->absolute, rest, n);
-}
-
 /* The widest of the elements from `start` on. */
 struct stored {
     const struct node *node;
     const struct certificate *certificate;
-    struct widest *part;
+    struct widest_bound *part;
 };
 
 enum { PART = 1 << 16 };
@@ -349,15 +309,15 @@ enum { PART = 1 << 16 };
 static struct status widen_part(void *context, size_t number, void *scratch)
 {
     const struct stored *s = context;
-    struct widest w = { { 0 }, { 0 }, 0 };
-    double bounds[WIDEN_BLOCK];
+    struct widest_bound w = { { 0 }, { 0 }, 0 };
+    double bounds[WIDEST_BLOCK];
     size_t first = number * PART, end = s->node->n - first < PART ? s->node->n : first + PART;
     (void)scratch;
-    for (size_t start = first; start < end; start += WIDEN_BLOCK) {
-        size_t count = end - start < WIDEN_BLOCK ? end - start : WIDEN_BLOCK;
+    for (size_t start = first; start < end; start += WIDEST_BLOCK) {
+        size_t count = end - start < WIDEST_BLOCK ? end - start : WIDEST_BLOCK;
         const double *error;
         const double *value = node_bounded_block(&error, s->node, start, count, NULL, bounds);
-        widen(&w, s->certificate, value, error, count);
+        (void)widest_bound_add(&w, s->certificate, value, error, count);
     }
     s->part[number] = w;
     return status_ok();
@@ -366,7 +326,7 @@ static struct status widen_part(void *context, size_t number, void *scratch)
 /* Elements whose bounds are made when they are read: where all are certified their bounds need no array. */
 static bool take_stored(struct reference *r, struct tape *tape, const struct node *node)
 {
-    double *values = node_stored_values(node), relative = 0, absolute = 0;
+    double *values = node_stored_values(node);
     const struct certificate c = certificate_of(r->dtype);
     size_t parts = r->n ? (r->n - 1) / PART + 1 : 0;
     if (!values) return false;
@@ -374,19 +334,13 @@ static bool take_stored(struct reference *r, struct tape *tape, const struct nod
     struct stored s = { node, &c, tape_allocate(tape, parts, sizeof *s.part) };
     if (!s.part) return false;
     tape_parallel(tape, &(struct parallel){ parts, 0, widen_part, &s });
-    uint64_t open = 0;
-    for (size_t i = 0; i < parts; i++) {
-        open += s.part[i].open;
-        for (int k = 0; k < LANES; k++) {
-            relative = fmax(relative, s.part[i].relative[k]);
-            absolute = fmax(absolute, s.part[i].absolute[k]);
-        }
-    }
+    struct widest_bound widest = { { 0 }, { 0 }, 0 };
+    for (size_t i = 0; i < parts; i++) widest_bound_join(&widest, &s.part[i]);
     arena_rewind(tape->arena, before);
-    if (open) return false;
+    if (widest.open) return false;
     r->hi = values;
-    r->relative = fmin(relative * (1 + 0x1p-50), c.relative);
-    r->absolute = absolute;
+    r->relative = widest_bound_relative(&widest, &c);
+    r->absolute = widest_bound_absolute(&widest);
     return true;
 }
 
@@ -416,12 +370,14 @@ struct status reference_over(struct reference *out, struct tape *tape, struct no
     struct reference r = {
         .dtype = dtype, .rank = node->rank, .n = node->n, .integer = node->integer
     };
-    bool complex_valued = dtype_is_complex(dtype);
+    bool complex_valued = dtype_is_complex(dtype), judged = false;
 
     memcpy(r.shape, node->shape, sizeof r.shape);
     if (!node->integer) {
         bool fresh = !complex_valued && node_is_unread(node);
         if (complex_valued) TRY(take_complex(&r, tape, node, arena));
+        else if (fresh && made_reference_is_for(node, dtype))
+            TRY(made_reference(&r, &judged, tape, node, arena, EAGER_BUDGET));
         else if (fresh) TRY(take_deferred(&r, tape, node, arena));
         else if (!take_stored(&r, tape, node)) {
             TRY(take_real(&r, tape, node));
@@ -437,7 +393,20 @@ struct status reference_over(struct reference *out, struct tape *tape, struct no
         r.refine_context = context;
         r.refine = refine;
     }
-    TRY(certify(&r, tape->help, arena));
+    if (!judged) TRY(certify(&r, tape->help, arena));
     *out = r;
     return status_ok();
+}
+
+void reference_forget(struct reference *r)
+{
+    const struct refine_context *context = r->refine_context;
+    if (!context || !(context->fresh || context->owned)) return;
+    if (context->re->kept == r->hi) context->re->kept = NULL;
+    arena_give_back(context->arena, r->hi, r->n * sizeof *r->hi);
+    arena_give_back(context->arena, r->lo, r->n * sizeof *r->lo);
+    arena_give_back(context->arena, r->error, r->n * sizeof *r->error);
+    r->hi = r->lo = r->error = NULL;
+    r->n = 0;
+    r->refine = NULL;
 }

@@ -15,4 +15,7 @@
 struct status reference_over(struct reference *out, struct tape *tape, struct node *node,
                              enum dtype dtype, struct arena *arena, bool is_last);
 
+/* Nobody looks at the values of the reference any more: give back the arrays that only it has. */
+void reference_forget(struct reference *reference);
+
 #endif

@@ -85,21 +85,47 @@ static size_t padded_bytes(size_t bytes)
 
 size_t arena_piece_bytes(size_t bytes) { return padded_bytes(bytes) + GAP; }
 
+/* ---- pieces given back -------------------------------------------------------------------- */
+
+static void remove_returned(struct arena_returned *returned, size_t i)
+{
+    returned->piece[i] = returned->piece[--returned->count];
+}
+
+void arena_give_back(struct arena *arena, void *piece, size_t bytes)
+{
+    struct arena_returned *returned = &arena->returned;
+    const size_t padded = padded_bytes(bytes);
+    if (!piece || padded < ARENA_LARGE || returned->count == ARENA_RETURNED) return;
+    ASAN_POISON_MEMORY_REGION(piece, padded);
+    returned->piece[returned->count].start = piece;
+    returned->piece[returned->count++].bytes = padded + GAP;
+    arena->used_bytes -= padded < arena->used_bytes ? padded : arena->used_bytes;
+}
+
+/* The first `room` bytes of the smallest piece that has so many; what is left stays. NULL: none has. */
+static void *take_returned(struct arena_returned *returned, size_t room)
+{
+    size_t best = returned->count;
+    for (size_t i = 0; i < returned->count; i++)
+        if (returned->piece[i].bytes >= room &&
+            (best == returned->count || returned->piece[i].bytes < returned->piece[best].bytes))
+            best = i;
+    if (room < ARENA_LARGE || best == returned->count) return NULL;
+    void *result = returned->piece[best].start;
+    returned->piece[best].start += room;
+    returned->piece[best].bytes -= room;
+    if (returned->piece[best].bytes < ARENA_LARGE) remove_returned(returned, best);
+    return result;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------- */
+
 bool (*arena_fault)(size_t bytes);
 
-void *arena_allocate(struct arena *arena, size_t bytes)
+/* Room at the end of a block. */
+static void *take_from_blocks(struct arena *arena, size_t room)
 {
-    if (arena_fault && arena_fault(bytes)) return NULL;
-    size_t padded, room; /* room: with the gap, which is not counted as used */
-    if (!size_add(&padded, bytes, ALIGNMENT - 1)) return NULL;
-    padded = padded_bytes(bytes);
-    if (!size_add(&room, padded, GAP)) return NULL;
-    if (arena->limit_bytes &&
-        (padded > arena->limit_bytes || arena->used_bytes > arena->limit_bytes - padded)) {
-        arena->limit_met = true;
-        return NULL;
-    }
-
     struct arena_block *block = arena->reserved;
     if (!block || block->bytes - block->filled < room) block = arena->used;
     if (!block || block->bytes - block->filled < room) {
@@ -124,6 +150,25 @@ void *arena_allocate(struct arena *arena, size_t bytes)
     }
     void *result = block->start + block->filled;
     block->filled += room;
+    return result;
+}
+
+void *arena_allocate(struct arena *arena, size_t bytes)
+{
+    if (arena_fault && arena_fault(bytes)) return NULL;
+    size_t padded, room; /* room: with the gap, which is not counted as used */
+    if (!size_add(&padded, bytes, ALIGNMENT - 1)) return NULL;
+    padded = padded_bytes(bytes);
+    if (!size_add(&room, padded, GAP)) return NULL;
+    if (arena->limit_bytes &&
+        (padded > arena->limit_bytes || arena->used_bytes > arena->limit_bytes - padded)) {
+        arena->limit_met = true;
+        return NULL;
+    }
+
+    void *result = take_returned(&arena->returned, room);
+    if (!result) result = take_from_blocks(arena, room);
+    if (!result) return NULL;
     arena->used_bytes += padded;
     ASAN_POISON_MEMORY_REGION(result, room);
     ASAN_UNPOISON_MEMORY_REGION(result, bytes);
@@ -191,7 +236,8 @@ struct arena_mark arena_mark(const struct arena *arena)
                                 .second = arena->used ? arena->used->next : NULL,
                                 .block_filled = arena->used ? arena->used->filled : 0,
                                 .range_filled = arena->reserved ? arena->reserved->filled : 0,
-                                .used_bytes = arena->used_bytes };
+                                .used_bytes = arena->used_bytes,
+                                .returned = arena->returned };
 }
 
 bool arena_can_rewind(const struct arena *arena, struct arena_mark mark)
@@ -207,6 +253,7 @@ void arena_rewind(struct arena *arena, struct arena_mark mark)
     if (!arena_can_rewind(arena, mark)) return;
     block_cut(arena->reserved, mark.range_filled);
     arena->used_bytes = mark.used_bytes;
+    arena->returned = mark.returned;
 }
 
 static void move_bytes(void *context, void *to, const void *from, size_t bytes)
@@ -227,6 +274,7 @@ bool arena_rewind_keeping(struct arena *arena, struct arena_mark mark, struct ar
     }
     filled = mark.range_filled;
     arena->used_bytes = mark.used_bytes;
+    arena->returned = mark.returned;
     if (!move) move = move_bytes;
     for (size_t i = 0; i < count; i++) {
         const size_t padded = padded_bytes(pieces[i].bytes);
@@ -256,6 +304,7 @@ void arena_reset(struct arena *arena)
     struct arena_block *chains[2] = { arena->used, arena->spare };
     size_t kept = 0;
 
+    arena->returned.count = 0;
     arena->used = arena->spare = NULL;
     if (arena->reserved) trim_reserved(arena->reserved, keep);
     for (int i = 0; i < 2; i++) {

@@ -18,6 +18,17 @@
 
 struct arena_block;
 
+/* Large pieces that were given back, for the next requests that fit. Small ones, and more than these, stay as they are until
+ * the reset. */
+enum { ARENA_LARGE = 1 << 20, ARENA_RETURNED = 8 };
+struct arena_returned {
+    size_t count;
+    struct {
+        unsigned char *start;
+        size_t bytes;
+    } piece[ARENA_RETURNED];
+};
+
 struct arena {
     struct arena_block *used; /* newest first; the newest is the one being filled */
     struct arena_block *spare;
@@ -27,6 +38,7 @@ struct arena {
     size_t limit_bytes;           /* most used_bytes; 0 = no limit */
     bool limit_met;               /* something was refused for the limit alone */
     size_t keep_bytes;            /* most spare bytes kept by arena_reset; 0 = 256 MB */
+    struct arena_returned returned;
 };
 
 /* An empty arena is all zeros: struct arena a = { 0 }. */
@@ -45,6 +57,10 @@ void *arena_allocate_zeroed(struct arena *arena, size_t count, size_t size);
 /* count * size bytes, checked against overflow; uninitialised. */
 void *arena_allocate_array(struct arena *arena, size_t count, size_t size);
 
+/* A piece that nobody uses any more, of `bytes` bytes as they were asked for: pointers to it are invalid. A large one serves
+ * the next requests, in pages that are warm. NULL: nothing. */
+void arena_give_back(struct arena *arena, void *piece, size_t bytes);
+
 /* Copies of strings. The second takes `length` bytes and adds the NUL. */
 char *arena_copy_string(struct arena *arena, const char *text);
 char *arena_copy_bytes(struct arena *arena, const char *text, size_t length);
@@ -57,6 +73,7 @@ char *arena_format(struct arena *arena, const char *format, ...)
 struct arena_mark {
     const struct arena_block *block, *second; /* outside the range: the newest, the one behind it */
     size_t block_filled, range_filled, used_bytes;
+    struct arena_returned returned;
 };
 struct arena_mark arena_mark(const struct arena *arena);
 

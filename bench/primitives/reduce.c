@@ -38,6 +38,10 @@ static void sum_enclose(struct enclosure *enclosure, void *ball, struct node *no
 {
     const struct lines *l = node->parameters;
     arb_t term;
+    if (!enclosure_admits(enclosure, node->inputs[0], line_element(l, i, 0), l->extent)) {
+        arb_indeterminate(ball);
+        return;
+    }
     arb_init(term);
     arb_zero(ball);
     for (size_t k = 0; k < l->extent; k++) {
@@ -62,6 +66,7 @@ static bool sum_terms_as_pairs(struct enclosure *enclosure, struct pair *out, st
         enclosure->work += l->extent / 64;
         return running_pair(out, &sum, false);
     }
+    if (!enclosure_admits(enclosure, x, line_element(l, i, 0), l->extent)) return false;
     for (size_t k = 0; k < l->extent; k++)
         if (!enclosure_pair(enclosure, &term, x, line_element(l, i, k)) ||
             !pair_add(&total, total, term))
@@ -391,6 +396,7 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
 {
     struct sums s = { .tape = tape, .node = node, .x = x, .l = l };
     s.certify = tape_is_reference(tape);
+    node->terms = l->extent;
     if (s.certify && !node_need_errors(tape, node)) return;
     if (tape_failed(tape) || !node->n) return;
     s.columns = l->step < MOST_COLUMNS ? l->step : MOST_COLUMNS;

@@ -113,6 +113,63 @@ static bool is_statement(const struct node *node, size_t i)
     return !node->primitive || unread_leaf || !isfinite(node_value_at(node, i));
 }
 
+/* Is an element of the node neither given nor integral? */
+static bool is_computed(const struct node *node)
+{
+    return node->primitive && !node->integer && (node->value || node->deferral);
+}
+
+/* The input of as many elements that an element of the node comes from, if it is computed, too. */
+static const struct node *computed_input(const struct node *node)
+{
+    bool takes_all = node->deferral || node->input_count == 1;
+    for (int k = 0; takes_all && k < node->input_count; k++)
+        if (node->inputs[k]->n == node->n && is_computed(node->inputs[k])) return node->inputs[k];
+    return NULL;
+}
+
+static bool remembers(const struct enclosure_memo *memo, const struct node *node, size_t i)
+{
+    return memo && memo->capacity &&
+           memo->entries[memo_slot(memo, node, memo_key(i, MEMO_BALL))].node;
+}
+
+/* Evaluations that each term of a sum takes, at about element i, up to what is remembered; the sums that all have in common
+ * are not counted. */
+static size_t work_of_term(const struct enclosure_memo *memo, const struct node *node, size_t i)
+{
+    size_t work = 0;
+    if (!is_computed(node)) return 0;
+    do work++;
+    while (!remembers(memo, node, i) && (node = computed_input(node)));
+    return work;
+}
+
+/* Evaluations that an element of the node takes when nothing is remembered: of the dearest sum that it comes from. Looks
+ * at `*visits` nodes at most. */
+static size_t work_of_sums(const struct node *node, int *visits)
+{
+    size_t most = 0;
+    if (!is_computed(node) || --*visits < 0) return 0;
+    bool takes_all = node->deferral || node->input_count == 1;
+    for (int k = 0; takes_all && k < node->input_count; k++) {
+        size_t work = work_of_sums(node->inputs[k], visits);
+        if (work > most) most = work;
+    }
+    size_t own = node->terms ? node->terms * work_of_term(NULL, node->inputs[0], 0) : 0;
+    return own > most ? own : most;
+}
+
+bool enclosure_admits(struct enclosure *enclosure, const struct node *node, size_t first,
+                      size_t count)
+{
+    size_t work = count ? work_of_term(enclosure->memo, node, first) : 0;
+    size_t left = enclosure->limit - enclosure->work;
+    if (enclosure->work <= enclosure->limit && (!work || count <= left / work)) return true;
+    enclosure->work = enclosure->limit + 1;
+    return false;
+}
+
 void enclosure_element(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     if (node->integer) {
@@ -242,12 +299,18 @@ static bool enclose(struct enclosure *enclosure, struct pair *out, struct node *
     return is_finite;
 }
 
-/* One element at the current precision; true when it is done or beyond help. Where pairs suffice there are no balls,
- * whose library is loaded with the first. */
-static bool refine_one(struct enclosure *enclosure, const struct enclosure_target *target,
-                       struct node *node, size_t i, enum dtype dtype, double wanted_ulp)
+/* The place of element i, the k-th one of the list. */
+static size_t place_of(const struct enclosure_target *target, size_t k, size_t i)
 {
-    size_t at = i * target->stride + target->offset;
+    return target->listed ? k : i * target->stride + target->offset;
+}
+
+/* Element i, whose place is `at`, at the current precision; true when it is done or beyond help. Where pairs suffice there
+ * are no balls, whose library is loaded with the first; where balls take more than the limit there are none either. */
+static bool refine_one(struct enclosure *enclosure, const struct enclosure_target *target,
+                       size_t at, struct node *node, size_t i, enum dtype dtype, double wanted_ulp,
+                       bool has_balls)
+{
     const double *hi = &target->hi[at], *error = &target->error[at];
     struct pair pair;
 
@@ -255,6 +318,7 @@ static bool refine_one(struct enclosure *enclosure, const struct enclosure_targe
     if (enclosure->precision == FIRST_PRECISION && enclosure_pair(enclosure, &pair, node, i))
         take_pair(target, at, &pair);
     if (*error <= wanted_ulp * dtype_ulp(dtype, *hi)) return true;
+    if (!has_balls) return true;
     if (!enclose(enclosure, &pair, node, i)) return false;
     if (!isfinite(pair.hi)) return true;
     take_pair(target, at, &pair);
@@ -269,7 +333,7 @@ size_t enclosure_refine_pairs(const struct enclosure_target *target, struct node
     struct pair pair;
     size_t k = 0;
     for (; k < count && enclosure_pair(&enclosure, &pair, node, elements[k]); k++)
-        take_pair(target, elements[k] * target->stride + target->offset, &pair);
+        take_pair(target, place_of(target, k, elements[k]), &pair);
     memo_clear(&memo);
     return k;
 }
@@ -277,14 +341,18 @@ size_t enclosure_refine_pairs(const struct enclosure_target *target, struct node
 void enclosure_refine(const struct enclosure_target *target, struct node *node, size_t count,
                       const size_t *elements, enum dtype dtype, double wanted_ulp, size_t limit)
 {
+    enum { MOST_VISITS = 1000 };
     struct enclosure_memo memo = { 0 };
     struct enclosure enclosure = { FIRST_PRECISION, &memo, 0, limit };
+    int visits = MOST_VISITS;
+    const bool has_balls = work_of_sums(node, &visits) <= limit;
 
     for (; enclosure.precision <= LAST_PRECISION && enclosure.work < limit;
          enclosure.precision *= 2) {
         size_t open = 0;
         for (size_t k = 0; k < count && enclosure.work < limit; k++)
-            open += !refine_one(&enclosure, target, node, elements[k], dtype, wanted_ulp);
+            open += !refine_one(&enclosure, target, place_of(target, k, elements[k]), node,
+                                elements[k], dtype, wanted_ulp, has_balls);
         memo_clear(&memo);
         if (!open) break;
     }

@@ -44,13 +44,20 @@ bool enclosure_shared_pair(struct enclosure *enclosure, struct pair *out, struct
 void input_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i);
 bool input_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i);
 
+/* May `count` elements of the node, `first` one of them, be evaluated within the limit? False, and the limit counts as reached,
+ * where they take more: what cannot end is not begun. */
+bool enclosure_admits(struct enclosure *enclosure, const struct node *node, size_t first,
+                      size_t count);
+
 /* Remember the ball of another element that came with the one asked for. */
 void enclosure_remember(struct enclosure *enclosure, struct node *node, size_t i, const void *ball);
 
-/* Where refined values go: those of element i to index i * stride + offset of each array. */
+/* Where refined values go: those of element i to index i * stride + offset of each array, or, where the arrays have the
+ * `listed` elements alone, those of the k-th one of the list to index k. */
 struct enclosure_target {
     double *hi, *lo, *error; /* lo may be NULL */
     size_t stride, offset;
+    bool listed;
 };
 
 /* Recompute the listed elements as pairs, and stop at the first that has none or when `limit`

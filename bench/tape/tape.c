@@ -260,6 +260,7 @@ static struct node *sharing(struct tape *tape, const struct primitive *primitive
     node->inputs = own;
     node->input_count = input_count;
     node->state = NULL;
+    node->terms = 0;
     node->staged = node->composite = false; /* the step was another node's */
     node->of_result = NULL;
     node->cotangent = NULL;

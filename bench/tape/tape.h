@@ -112,6 +112,7 @@ struct node {
     int input_count;
     const void *parameters; /* of the primitive */
     void *state;            /* what the primitive adds to after the node is made, or NULL */
+    size_t terms;           /* of a sum: elements of its input that one is made of; else 0 */
 
     /* Leaf, or what node_sharing_unread made of one: elements not yet converted when value is NULL. */
     const struct tensor *source;

@@ -415,6 +415,68 @@ START_TEST(models_are_the_same)
     samples_each(NULL, compare_models, &compared);
     printf("%zu tensors\n", compared);
     ck_assert_uint_gt(compared, 1000);
+/* References whose elements are made for them: the values of the steps, or better ones, with bounds that hold for these, and
+ * that are small enough where the reference says so. Where all are there is no array of bounds. */
+START_TEST(made_references_hold_their_bounds)
+{
+    static const enum dtype dtypes[] = { DT_F32, DT_F16, DT_BF16 };
+    const enum dtype dtype = dtypes[_i];
+    struct composition c[2];
+    size_t made = 0;
+    for (int k = 0; k < 2; k++) compose(&c[k], BENCH_REFERENCE, k);
+    for (int s = 0; s < STEPS; s++) {
+        struct node *at_once = c[0].steps[s], *deferred = c[1].steps[s];
+        struct reference r;
+        if (!deferred->deferral || !node_is_unread(deferred) || !deferred->deferral->bounded)
+            continue;
+        const double *value = node_values(&c[0].tape, at_once);
+        ck_assert(!reference_over(&r, &c[1].tape, deferred, dtype, &c[1].arena, false).code);
+        made++;
+        for (size_t i = 0; i < N; i++) {
+            double own = node_error(at_once, i), bound = reference_bound(&r, i);
+            if (!isfinite(value[i])) continue;
+            ck_assert(fabs(r.hi[i] - value[i]) <= own);
+            ck_assert(r.hi[i] != value[i] || bound >= own * (1 - 0x1p-40) || r.recomputed);
+            if (r.state == REFERENCE_CERTIFIED && fabs(r.hi[i]) < dtype_info(dtype)->largest)
+                ck_assert(bound <= 0x1p-9 * dtype_ulp(dtype, r.hi[i]));
+        }
+        ck_assert(!r.error && r.state != REFERENCE_BOUNDED);
+    }
+    ck_assert_uint_gt(made, 2);
+    close_both(c);
+}
+END_TEST
+
+/* Elements that cancel to nothing, exp(x) - exp(1/2) where x = 1/2: a few are recomputed and the bounds become one; some are more than
+ * the budget has balls for, and with many none is begun: then elements have bounds of their own, those that do not cancel small ones. */
+START_TEST(made_references_with_open_elements)
+{
+    static const size_t counts[] = { 20, 3000, 9000 };
+    const size_t count = counts[_i];
+    struct composition c;
+    struct reference r;
+    size_t open = 0;
+    for (size_t k = 0; k < count; k++) elements[11 * COLUMNS + k] = 0.5F;
+    compose(&c, BENCH_REFERENCE, true);
+    struct node *half = node_apply(&c.tape, "exp", node_scalar(&c.tape, 0.5));
+    struct node *node = node_subtract(&c.tape, node_apply(&c.tape, "exp", c.x), half);
+    ck_assert(node_is_unread(node));
+    ck_assert(!reference_over(&r, &c.tape, node, DT_F32, &c.arena, false).code);
+    for (size_t i = 0; i < N; i++) {
+        if (!isfinite(r.hi[i])) continue;
+        double exact = exp(elements[i]) - exp(0.5), bound = reference_bound(&r, i);
+        ck_assert(fabs(r.hi[i] - exact) <= bound + 0x1p-50 * exp(elements[i]));
+        bool is_open = bound > 0x1p-9 * dtype_ulp(DT_F32, r.hi[i]);
+        ck_assert(!is_open || elements[i] == 0.5F);
+        ck_assert(!r.error || bound < 0x1p-40 * exp(elements[i]));
+        open += is_open;
+    }
+    ck_assert_int_eq(r.error != NULL, _i > 0);
+    ck_assert_int_eq(r.state, _i ? REFERENCE_BOUNDED : REFERENCE_CERTIFIED);
+    ck_assert_uint_eq(r.recomputed, _i < 2 ? count : 0);
+    ck_assert(_i ? open > count / 2 : !open);
+    fill();
+    arena_release(&c.arena);
 }
 END_TEST
 
@@ -483,6 +545,8 @@ int main(void)
     tcase_add_test(tests, short_runs_are_copied);
     tcase_add_test(tests, balls_are_the_same);
     tcase_add_loop_test(tests, last_steps_are_recomputed_in_place, 0, 5);
+    tcase_add_loop_test(tests, made_references_hold_their_bounds, 0, 3);
+    tcase_add_loop_test(tests, made_references_with_open_elements, 0, 3);
     tcase_add_test(tests, results_alone_are_kept);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -214,7 +214,7 @@ static void check_derivative(struct tally *tally, const struct unary_function *f
                 complain(tally, f->name, pass ? "refined slope" : "slope", x[i], 0, hi[i], error[i],
                          exact);
         }
-        struct enclosure_target target = { hi, lo, error, 1, 0 };
+        struct enclosure_target target = { hi, lo, error, 1, 0, false };
         for (size_t i = 0; i < n; i += 8)
             enclosure_refine(&target, slope, 1, &all[i], DT_F64, 0x1p-10, 2000);
     }

@@ -17,7 +17,9 @@
 
 #include "bench/call/op.h"
 #include "bench/evaluation.h"
+#include "bench/primitives/binary.h"
 #include "bench/primitives/binary_functions.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/unary_functions.h"
 #include "bench/samples.h"
 #include "bench/tape/enclosure.h"
@@ -288,6 +290,54 @@ START_TEST(shared_sums_are_computed_once)
 }
 END_TEST
 
+/* A step whose elements count how often their balls are asked for. */
+static size_t asked;
+
+static void counted_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    asked++;
+    enclosure_element(enclosure, ball, node->inputs[0], i);
+}
+
+static const struct primitive counted = { "counted", NULL, counted_enclose, NULL };
+
+/* A sum of more terms than may be evaluated is not begun, neither by itself nor for what is made of it. */
+START_TEST(sums_beyond_the_limit_are_not_begun)
+{
+    enum { EXTENT = 2000 };
+    static const int64_t shape[1] = { EXTENT };
+    struct arena arena = { 0 };
+    struct tape tape;
+    tape_open(&tape, &arena, BENCH_REFERENCE, false);
+    struct node *x = node_new_real(&tape, DT_F32, 1, shape);
+    for (size_t i = 0; i < EXTENT; i++) x->value[i] = 1 + (double)i / 7;
+    struct node *terms = node_new(&tape, &counted, DT_F32, 1, shape, 1, &x, NULL);
+    memcpy(terms->value, x->value, EXTENT * sizeof *x->value);
+    terms->relative = 0x1p-50; /* or pairs take its values */
+    struct node *sum = node_sum(&tape, terms, 1, true);
+    struct node *mean = node_scale(&tape, node_scale(&tape, sum, 1.0 / EXTENT), 0.1);
+    for (int fits = 0; fits < 2; fits++) {
+        const size_t limit = fits ? EXTENT + 8 : EXTENT - 1;
+        struct enclosure *enclosure = enclosure_open(PRECISION, limit);
+        double hi = mean->value[0], error = 1;
+        const struct enclosure_target target = { &hi, NULL, &error, 1, 0, false };
+        arb_t ball;
+        arb_init(ball);
+        asked = 0;
+        enclosure_element(enclosure, ball, mean, 0);
+        ck_assert_int_eq(arb_is_finite(ball), fits);
+        ck_assert_uint_eq(asked, fits ? EXTENT : 0);
+        arb_clear(ball);
+        enclosure_close(enclosure);
+        asked = 0;
+        enclosure_refine(&target, mean, 1, &(size_t){ 0 }, DT_F32, 0x1p-40, limit);
+        ck_assert_int_eq(error < 1, fits);
+        ck_assert_uint_eq(asked, fits ? EXTENT : 0);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
 int main(int count, char **arguments)
 {
     filter = count > 1 ? arguments[1] : NULL;
@@ -297,6 +347,7 @@ int main(int count, char **arguments)
     tcase_add_test(tests, values_lie_within_their_bounds_of_balls);
     tcase_add_test(tests, broken_values_are_found);
     tcase_add_test(tests, shared_sums_are_computed_once);
+    tcase_add_test(tests, sums_beyond_the_limit_are_not_begun);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -415,6 +415,43 @@ START_TEST(checked_sizes)
 }
 END_TEST
 
+/* A large piece that was given back serves requests that fit into it, until the reset; a small one does not. A rewind gives back
+ * what was taken of it since. */
+START_TEST(large_pieces_serve_again)
+{
+    enum { LARGE = 3 << 20, PART = 5 << 18 };
+    struct arena arena = { .limit_bytes = 8 << 20 };
+    if (_i) arena_reserve(&arena, (size_t)32 << 20);
+    unsigned char *small = arena_allocate(&arena, 1000), *large = arena_allocate(&arena, LARGE);
+    unsigned char *last = arena_allocate(&arena, 100);
+    ck_assert(small && large && last);
+    memset(last, 5, 100);
+    arena_give_back(&arena, NULL, LARGE);
+    arena_give_back(&arena, small, 1000);
+    const size_t used = arena.used_bytes;
+    arena_give_back(&arena, large, LARGE);
+    ck_assert_uint_eq(arena.used_bytes, used - LARGE);
+    ck_assert_ptr_ne(arena_allocate(&arena, 1000), small);
+    struct arena_mark mark = arena_mark(&arena);
+    for (int round = 0; round < 3; round++) {
+        unsigned char *first = arena_allocate(&arena, PART), *second = arena_allocate(&arena, PART);
+        ck_assert_ptr_eq(first, large);
+        ck_assert_ptr_eq(second, large + arena_piece_bytes(PART));
+        memset(first, 1, PART);
+        memset(second, 2, PART);
+        ck_assert_uint_eq(first[PART - 1], 1);
+        ck_assert_ptr_ne(arena_allocate(&arena, 4096), second + arena_piece_bytes(PART));
+        if (!_i) break; /* blocks are not rewound */
+        arena_rewind(&arena, mark);
+    }
+    ck_assert_int_eq(last[99], 5);
+    ck_assert_ptr_null(arena_allocate(&arena, 8 << 20)); /* the limit holds */
+    arena_reset(&arena);
+    ck_assert_uint_eq(arena.returned.count, 0);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("arena");
@@ -437,6 +474,7 @@ int main(void)
     tcase_add_test(tests, blocks_of_no_bytes);
     tcase_add_test(tests, ranges_that_are_not_reserved);
     tcase_add_test(tests, checked_sizes);
+    tcase_add_loop_test(tests, large_pieces_serve_again, 0, 2);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -40,7 +40,7 @@ static void others_enclose(struct enclosure *enclosure, void *ball, struct node 
     arb_zero(ball);
     for (size_t k = 0; k < l->lines.extent && enclosure->work <= enclosure->limit; k++) {
         size_t at = line_element(&l->lines, line, k);
-        if (k == l->top[line] || x->value[at] == -INFINITY) continue;
+        if (k == l->top[line] || node_value_at(x, at) == -INFINITY) continue;
         enclosure_element(enclosure, term, x, at);
         arb_sub(term, term, largest, enclosure->precision);
         arb_exp(term, term, enclosure->precision);
@@ -71,10 +71,10 @@ VECTORIZED static bool largest_of(double *largest, const double *x, size_t n)
     return !others;
 }
 
-static size_t top_of_line(const struct exponentials *l, const double *x, size_t line)
+/* `v`: the elements of a line, from its first one on. */
+static size_t top_of_line(const struct exponentials *l, const double *v)
 {
     size_t best = 0, step = l->lines.step;
-    const double *v = x + line_element(&l->lines, line, 0);
     double most;
     if (step == 1 && largest_of(&most, v, l->lines.extent)) {
         while (v[best] != most) best++;
@@ -143,15 +143,16 @@ VECTORIZED static double farthest(const double *x, size_t n, size_t step, double
     return far[0];
 }
 
-/* S' of one line, and its spread. `e` is room for exp(x - m) of its elements; with `out`, they are kept there. */
+/* S' of one line with the elements `v`, and its spread. `e` is room for exp(x - m) of its elements; with `out`, they are kept
+ * there. */
 static double sum_of_others(const struct tape *tape, double *spread, double *out, double *e,
-                            const struct exponentials *l, const double *x, size_t line)
+                            const struct exponentials *l, const double *v, size_t line)
 {
     size_t first = line_element(&l->lines, line, 0);
-    double m = x[line_element(&l->lines, line, l->top[line])];
+    double m = v[l->top[line] * l->lines.step];
 
-    exponentials_of(tape, e, x + first, l->lines.extent, l->lines.step, m);
-    *spread = farthest(x + first, l->lines.extent, l->lines.step, m);
+    exponentials_of(tape, e, v, l->lines.extent, l->lines.step, m);
+    *spread = farthest(v, l->lines.extent, l->lines.step, m);
     for (size_t k = 0; out && l->lines.step > 1 && k < l->lines.extent; k++)
         out[first + k * l->lines.step] = e[k];
     return sum_but(tape, e, l->lines.extent, l->top[line]);
@@ -172,9 +173,9 @@ void exponentials_each_line(const struct exponential_work *work,
                             void (*some)(void *context, size_t start, size_t count, void *scratch))
 {
     const struct lines *lines = &work->l->lines;
-    tape_parallel_lines(
-        work->tape, &(struct parallel_lines){ lines->extent ? lines->count : 0, lines->extent,
-                                              lines->extent * sizeof(double), some, (void *)work });
+    tape_parallel_lines(work->tape, &(struct parallel_lines){
+                                        lines->extent ? lines->count : 0, lines->extent,
+                                        2 * lines->extent * sizeof(double), some, (void *)work });
 }
 
 static double largest_input(const struct exponentials *l, const struct node *x, size_t line)
@@ -198,21 +199,23 @@ static double *line_room(const struct sum_work *w, size_t line, double *room)
     return w->out && lines->step == 1 ? w->out + line_element(lines, line, 0) : room;
 }
 
-static void sum_line(const struct sum_work *work, size_t line, double *e)
+/* `e` and `elements`: room for a line each. */
+static void sum_line(const struct sum_work *work, size_t line, double *e, double *elements)
 {
     const struct exponential_work *w = &work->lines;
     const struct exponentials *l = w->l;
-    const double *x = w->x->value;
-    l->top[line] = top_of_line(l, x, line);
-    w->node->value[line] = sum_of_others(w->tape, &work->spread[line], work->out, e, l, x, line);
+    const double *v = line_values(w->x, &l->lines, line, elements);
+    l->top[line] = top_of_line(l, v);
+    w->node->value[line] = sum_of_others(w->tape, &work->spread[line], work->out, e, l, v, line);
     if (l->input) l->input[line] = largest_input(l, w->x, line);
 }
 
 static void some_sums(void *context, size_t start, size_t count, void *room)
 {
     const struct sum_work *w = context;
+    double *elements = (double *)room + w->lines.l->lines.extent;
     for (size_t line = start; line < start + count; line++)
-        sum_line(w, line, line_room(w, line, room));
+        sum_line(w, line, line_room(w, line, room), elements);
 }
 
 /* In a model, whose lines are summed side by side: with what a kernel's sums are off by. */
@@ -227,7 +230,7 @@ static void sum_modelled_lines(const struct sum_work *work)
     for (size_t line = 0; line < w->node->n && !tape_failed(tape); line++) {
         double *e = line_room(work, line, room);
         const double *x = w->x->value + line_element(&l->lines, line, 0);
-        sum_line(work, line, e);
+        sum_line(work, line, e, NULL); /* models have read x */
         bool full =
             exponential_lines_add(&modelled, e, x, l->lines.step, x[l->top[line] * l->lines.step]);
         if (full || line + 1 == w->node->n) {
@@ -257,9 +260,10 @@ struct node *exponentials_sum(struct tape *tape, struct node *x, int dim, double
     int64_t shape[TENSOR_MAX_RANK];
     struct exponentials *l = tape_allocate(tape, 1, sizeof *l);
 
-    (void)node_values(tape, x);
     if (tape_failed(tape)) return tape_failure(tape);
     *l = (struct exponentials){ .dim = dim, .lines = lines_along(x, dim) };
+    if (!lines_are_unread(tape, x, &l->lines)) (void)node_values(tape, x);
+    if (tape_failed(tape)) return tape_failure(tape);
     shape_of_lines(shape, x, dim);
     struct node *node = node_new(tape, &others_primitive, x->dtype, x->rank, shape, 1, &x, l);
     node->tracked = false; /* the users pass the gradient on to x */
@@ -280,7 +284,8 @@ struct node *exponentials_sum(struct tape *tape, struct node *x, int dim, double
 
 double exponentials_largest(const struct exponentials *l, const struct node *x, size_t line)
 {
-    return l->lines.extent ? x->value[line_element(&l->lines, line, l->top[line])] : -INFINITY;
+    return l->lines.extent ? node_value_at(x, line_element(&l->lines, line, l->top[line]))
+                           : -INFINITY;
 }
 
 struct node *exponentials_tops(struct tape *tape, const struct node *sums)

@@ -19,7 +19,7 @@ struct exponentials {
 };
 
 /* The node of S' (dim kept with extent 1), struct exponentials in its `parameters`. With `out`, of x's shape, the exponentials of
- * all elements. The gradient is left to those who use it. */
+ * all elements. The gradient is left to those who use it, and x may still be unread: they read its lines by line_values. */
 struct node *exponentials_sum(struct tape *tape, struct node *x, int dim, double *out);
 
 /* Relative error of S' for exact inputs. */
@@ -43,7 +43,7 @@ struct exponential_work {
     const struct exponentials *l;
 };
 
-/* Do all lines in parts, each with room for a line; `some` gets `work`, which may be the first member of more. */
+/* Do all lines in parts, each with room for two lines; `some` gets `work`, which may be the first member of more. */
 void exponentials_each_line(const struct exponential_work *work,
                             void (*some)(void *context, size_t start, size_t count, void *scratch));
 

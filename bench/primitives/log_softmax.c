@@ -117,13 +117,13 @@ static void some_log_softmax(void *context, size_t start, size_t count, void *ro
     const struct exponential_work *w = context;
     const struct exponentials *l = w->l;
     struct node *node = w->node;
-    (void)room;
     for (size_t line = start; line < start + count; line++) {
+        const double *v = line_values(w->x, &l->lines, line, room);
         double m = exponentials_largest(l, w->x, line),
                log = log_total(w->tape, m, w->sums->value[line]);
         for (size_t k = 0, at = line_element(&l->lines, line, 0); k < l->lines.extent;
              k++, at += l->lines.step) {
-            double x = w->x->value[at];
+            double x = v[k * l->lines.step];
             node->value[at] = log_softmax_value(w->tape, x, m, log);
             if (node->error)
                 node->error[at] = log_softmax_bound(w->tape, l, line, x - m, node->value[at]);
@@ -286,7 +286,8 @@ static void some_uniform_residuals(void *context, size_t start, size_t count, vo
         size_t first = line_element(&l->lines, line, 0), t = (size_t)r->target->integer[line];
         double m = exponentials_largest(l, x, line), factor = r->c->value[line];
         double others = r->lines.sums->value[line], total = tape_round(tape, 1 + others);
-        exponentials_of(tape, e, x->value + first, l->lines.extent, l->lines.step, m);
+        exponentials_of(tape, e, line_values(x, &l->lines, line, e + l->lines.extent),
+                        l->lines.extent, l->lines.step, m);
         for (size_t k = 0; k < l->lines.extent; k++) e[k] = tape_round(tape, e[k] / total);
         e[t] = tape_is_single(tape) ? (float)(e[t] - 1)
                : t == l->top[line]  ? -others / total
@@ -325,7 +326,7 @@ static void residuals_with_bounds(const struct residuals *r, size_t line, double
         residual_line_of(r->lines.tape, l, x, r->lines.sums, r->c, line);
     size_t top = l->top[line], class = (size_t)r->target->integer[line];
     double *value = r->lines.node->value + first, *error = r->lines.node->error + first;
-    const double *from = x->value + first;
+    const double *from = line_values(x, &l->lines, line, e + n);
     bool nothing = of.factor == 0 && of.factor_error == 0;
     if (nothing || !isfinite(of.m)) {
         for (size_t k = 0; k < n; k++) {
@@ -419,7 +420,7 @@ struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim, str
                                  (struct node *[]){ x, sums }, target);
     (void)node_need_errors(tape, node);
     for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
-        double v = x->value[line_element(&l->lines, line, (size_t)target->integer[line])];
+        double v = node_value_at(x, line_element(&l->lines, line, (size_t)target->integer[line]));
         double m = exponentials_largest(l, x, line), log = log_total(tape, m, sums->value[line]);
         node->value[line] = log_softmax_value(tape, v, m, log);
         if (node->error) node->error[line] = at_class_bound(tape, l, line, v, m, node->value[line]);

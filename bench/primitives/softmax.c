@@ -28,7 +28,7 @@ static void softmax_enclose(struct enclosure *enclosure, void *ball, struct node
     struct node *x = node->inputs[0];
     size_t line = line_of(&l->lines, i);
     arb_t sum, top;
-    if (x->value[i] == -INFINITY) {
+    if (node_value_at(x, i) == -INFINITY) {
         arb_zero(ball);
         return;
     }
@@ -140,11 +140,11 @@ static void exponentiate_some(void *context, size_t start, size_t count, void *r
 {
     const struct exponential_work *w = context;
     const struct lines *lines = &w->l->lines;
-    const double *e = room;
+    double *e = room, *elements = e + lines->extent;
     for (size_t line = start; line < start + count; line++) {
         size_t first = line_element(lines, line, 0);
-        exponentials_of(w->tape, room, w->x->value + first, lines->extent, lines->step,
-                        exponentials_largest(w->l, w->x, line));
+        exponentials_of(w->tape, e, line_values(w->x, lines, line, elements), lines->extent,
+                        lines->step, exponentials_largest(w->l, w->x, line));
         for (size_t k = 0; k < lines->extent; k++) w->node->value[first + k * lines->step] = e[k];
     }
 }

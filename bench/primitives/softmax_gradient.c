@@ -50,16 +50,24 @@ static void dot_enclose(struct enclosure *enclosure, void *ball, struct node *no
 
 static const struct primitive dot_primitive = { "an inner product", NULL, dot_enclose, NULL };
 
-/* One line's inner product, but for models. The bound: operands' errors, a rounding per product, TwoSum. */
+/* The bound on element `at`, whose value is v; a node that is not read is exact. */
+static inline double line_error(const struct node *node, size_t at, double v)
+{
+    double e = node->error ? node->error[at] : node->relative * fabs(v) + node->absolute;
+    return fabs(v) < INFINITY ? e : 0;
+}
+
+/* One line's inner product, but for models; `v` are the elements of a, from the line's first one on. The bound: operands' errors,
+ * a rounding per product, TwoSum. */
 static double dot_line(double *bound, const struct tape *tape, const struct node *a,
-                       const struct node *b, const struct lines *l, size_t line)
+                       const double *v, const struct node *b, const struct lines *l, size_t line)
 {
     double sum = 0, low = 0, size = 0, operands = 0;
     struct accumulator deviating = { .deviation = tape->deviation };
     bool single = tape_is_single(tape), certify = tape_is_reference(tape),
          deviates = deviation_sums(tape->deviation);
     for (size_t k = 0, at = line_element(l, line, 0); k < l->extent; k++, at += l->step) {
-        double product = a->value[at] * b->value[at];
+        double x = v[k * l->step], product = x * b->value[at];
         if (single) {
             sum = (float)(sum + (float)product);
             continue;
@@ -70,9 +78,9 @@ static double dot_line(double *bound, const struct tape *tape, const struct node
         }
         low += two_sum(&sum, product);
         if (!certify) continue;
-        double ea = node_error(a, at), eb = node_error(b, at);
+        double ea = line_error(a, at, x), eb = node_error(b, at);
         size += fabs(product);
-        operands += ea * fabs(b->value[at]) + eb * (fabs(a->value[at]) + ea);
+        operands += ea * fabs(b->value[at]) + eb * (fabs(x) + ea);
     }
     if (deviates) return *bound = 0, accumulator_total(&deviating);
     double y = isfinite(sum) ? sum + low : sum;
@@ -192,21 +200,24 @@ struct shifted {
     double top, moved, others; /* e_t, E and R */
 };
 
-/* `weight` and `difference` are room for a line's y_k and d_k. */
+/* `v`: the elements of c, from the line's first one on, `top` the place in the line. `weight` and `difference` are room for a
+ * line's y_k and d_k. */
 static struct shifted shift_line(double *weight, double *difference, const struct node *y,
-                                 const struct node *c, const struct lines *l, size_t line,
-                                 size_t top)
+                                 const struct node *c, const double *v, const struct lines *l,
+                                 size_t line, size_t top)
 {
-    struct shifted s = { .top = node_error(c, top) };
+    const size_t at_top = line_element(l, line, top);
+    const double ct = v[top * l->step];
+    struct shifted s = { .top = line_error(c, at_top, ct) };
     struct compensated sum = { 0 };
     double own = 0;
     for (size_t k = 0, at = line_element(l, line, 0); k < l->extent; k++, at += l->step) {
-        double d = c->value[top] - c->value[at], e = node_error(y, at);
+        double x = v[k * l->step], d = ct - x, e = node_error(y, at);
         weight[k] = y->value[at];
         difference[k] = d;
         own += (UNIT_ROUNDOFF * weight[k] + e) * fabs(d);
-        if (at == top) continue;
-        s.moved += (weight[k] + e) * node_error(c, at);
+        if (at == at_top) continue;
+        s.moved += (weight[k] + e) * line_error(c, at, x);
         s.others += weight[k] + e;
     }
     compensated_add_products(&sum, weight, difference, l->extent, false);
@@ -229,16 +240,17 @@ static void set_shifted_product(struct node *mean, size_t line, const struct shi
 }
 
 static void centre_shifted(struct node *out, const struct shifted *s, const struct node *y,
-                           const struct node *c, const struct lines *l, size_t line, size_t top)
+                           const struct node *c, const double *v, const struct lines *l,
+                           size_t line, size_t top)
 {
-    const double unit = UNIT_ROUNDOFF;
+    const double unit = UNIT_ROUNDOFF, ct = v[top * l->step];
     for (size_t k = 0, at = line_element(l, line, 0); k < l->extent; k++, at += l->step) {
-        double d = c->value[top] - c->value[at], factor = s->sum - d, v = y->value[at] * factor;
-        double input = at == top ? s->others * s->top : node_error(c, at) + s->top;
+        double x = v[k * l->step], d = ct - x, factor = s->sum - d, z = y->value[at] * factor;
+        double input = k == top ? s->others * s->top : line_error(c, at, x) + s->top;
         double e = s->bound + unit * (fabs(d) + fabs(factor)) + input + s->moved;
-        double bound = y->value[at] * e + node_error(y, at) * (fabs(factor) + e) + unit * fabs(v);
-        out->value[at] = v;
-        out->error[at] = tidy_bound(bound * (1 + 0x1p-40) + 0x1p-1074, v);
+        double bound = y->value[at] * e + node_error(y, at) * (fabs(factor) + e) + unit * fabs(z);
+        out->value[at] = z;
+        out->error[at] = tidy_bound(bound * (1 + 0x1p-40) + 0x1p-1074, z);
     }
 }
 
@@ -260,15 +272,17 @@ static void some_products(void *context, size_t start, size_t count, void *scrat
     double *room = scratch, ignored;
     for (size_t line = start; line < start + count; line++) {
         double *bound = mean->error ? &mean->error[line] : &ignored;
+        const double *v = line_values(w->c, w->l, line, room + 2 * w->l->extent);
         if (w->top) {
-            size_t at = line_element(w->l, line, w->top[line]);
-            w->shifted[line] = shift_line(room, room + w->l->extent, w->y, w->c, w->l, line, at);
+            size_t top = w->top[line];
+            w->shifted[line] =
+                shift_line(room, room + w->l->extent, w->y, w->c, v, w->l, line, top);
             if (w->shifted[line].is_finite) {
-                set_shifted_product(mean, line, &w->shifted[line], w->c->value[at]);
+                set_shifted_product(mean, line, &w->shifted[line], v[top * w->l->step]);
                 continue;
             }
         }
-        mean->value[line] = dot_line(bound, w->tape, w->c, w->y, w->l, line);
+        mean->value[line] = dot_line(bound, w->tape, w->c, v, w->y, w->l, line);
         *bound = tidy_bound(*bound, mean->value[line]);
     }
 }
@@ -278,7 +292,7 @@ static void do_lines(struct tape *tape, const struct line_work *work,
 {
     const struct lines *l = work->l;
     tape_parallel_lines(tape, &(struct parallel_lines){ l->extent ? l->count : 0, l->extent,
-                                                        2 * l->extent * sizeof(double), some,
+                                                        3 * l->extent * sizeof(double), some,
                                                         (void *)work });
 }
 
@@ -292,7 +306,7 @@ static struct node *line_products(struct tape *tape, struct line_work *work, str
     if (y->rank) shape[dim] = 1;
     struct node *node =
         node_new(tape, &dot_primitive, y->dtype, y->rank, shape, 2, (struct node *[]){ c, y }, l);
-    (void)node_values(tape, c);
+    if (!lines_are_unread(tape, c, l)) (void)node_values(tape, c);
     (void)node_values(tape, y);
     (void)node_need_errors(tape, node);
     if (tape_failed(tape)) return tape_failure(tape);
@@ -325,48 +339,48 @@ static void centred_enclose(struct enclosure *enclosure, void *ball, struct node
 static const struct primitive centred_primitive = { "a gradient of softmax", NULL, centred_enclose,
                                                     NULL };
 
-/* y (c - t) with its bound, `step` apart; the bound on t is `et`. */
+/* y (c - t) with its bound, `step` apart; the bound on t is `et`. `v`: the elements of c, from the line's first one on. */
 VECTORIZED static void bounded_centre(double *restrict out, double *restrict error,
-                                      const struct node *y, const struct node *c, double t,
-                                      double et, double unit, double tiny, size_t first, size_t n,
-                                      size_t step)
+                                      const struct node *y, const struct node *c, const double *v,
+                                      double t, double et, double unit, double tiny, size_t first,
+                                      size_t n, size_t step)
 {
-    const double *ey = readable(y->error, y->value), *ec = readable(c->error, c->value);
+    const double *ey = readable(y->error, y->value), *ec = readable(c->error, y->value);
     for (size_t k = 0, at = first; k < n; k++, at += step) {
-        double size = fabs(y->value[at]), d = c->value[at] - t, v = y->value[at] * d;
-        double ed = finite_error(c, ec, at) + et + unit * fabs(d);
-        double bound = size * ed + finite_error(y, ey, at) * (fabs(d) + ed) + unit * fabs(v);
+        double x = v[at - first], of_x = c->error ? ec[at] : c->relative * fabs(x) + c->absolute;
+        double size = fabs(y->value[at]), d = x - t, z = y->value[at] * d;
+        double ed = (fabs(x) < INFINITY ? of_x : 0) + et + unit * fabs(d);
+        double bound = size * ed + finite_error(y, ey, at) * (fabs(d) + ed) + unit * fabs(z);
         bound = bound * (1 + 0x1p-40) + tiny;
         bound = bound >= 0 ? bound : INFINITY;
-        out[at] = v;
-        error[at] = fabs(v) < INFINITY ? bound : 0;
+        out[at] = z;
+        error[at] = fabs(z) < INFINITY ? bound : 0;
     }
 }
 
 static void centre_line(const struct tape *tape, struct node *out, const struct node *y,
-                        const struct node *c, const struct node *mean, const struct lines *l,
-                        size_t line)
+                        const struct node *c, const double *v, const struct node *mean,
+                        const struct lines *l, size_t line)
 {
     double t = mean->value[line];
     size_t first = line_element(l, line, 0);
     if (out->error) {
-        bounded_centre(out->value, out->error, y, c, t, node_error(mean, line), tape->unit,
+        bounded_centre(out->value, out->error, y, c, v, t, node_error(mean, line), tape->unit,
                        tape->tiny, first, l->extent, l->step);
         return;
     }
     for (size_t k = 0, at = first; k < l->extent; k++, at += l->step)
-        out->value[at] = tape_round(tape, y->value[at] * tape_round(tape, c->value[at] - t));
+        out->value[at] = tape_round(tape, y->value[at] * tape_round(tape, v[k * l->step] - t));
 }
 
 static void some_centred(void *context, size_t start, size_t count, void *scratch)
 {
     const struct line_work *w = context;
-    (void)scratch;
     for (size_t line = start; line < start + count; line++) {
+        const double *v = line_values(w->c, w->l, line, scratch);
         if (w->top && w->shifted[line].is_finite)
-            centre_shifted(w->out, &w->shifted[line], w->y, w->c, w->l, line,
-                           line_element(w->l, line, w->top[line]));
-        else centre_line(w->tape, w->out, w->y, w->c, w->mean, w->l, line);
+            centre_shifted(w->out, &w->shifted[line], w->y, w->c, v, w->l, line, w->top[line]);
+        else centre_line(w->tape, w->out, w->y, w->c, v, w->mean, w->l, line);
     }
 }
 

@@ -88,10 +88,12 @@ void bench_native_place(struct bench *bench, void *room, size_t bytes);
 
 /* Of a native evaluation that began when the arena stood at `mark` keep the results alone: the tensors of both lists
  * (`gradients` may be NONE) move down to the mark, where room for them may have been made, and everything else that the arena has
- * got since is forgotten, the evaluation too. `start`: the first piece that was allocated behind the mark. `help` (or NULL) moves
- * some. Nothing happens where it would not free much, or where a result is not a tensor of its own. */
+ * got since is forgotten, the evaluation too. `start`: the first piece that was allocated behind the mark. Those who help with `c` move
+ * some. Results may have the elements of tensors of `c`, which stay where they are. Nothing happens where it would not free much, or
+ * where a result is not a tensor of its own otherwise. */
 struct status bench_native_keep(struct value *outputs, struct value *gradients, struct arena *arena,
-                                struct arena_mark mark, const void *start, struct help *help);
+                                struct arena_mark mark, const void *start,
+                                const struct api_case *c);
 
 /* Bytes of working memory that evaluating `c` may take, both directions, both arithmetics. */
 size_t bench_peak_bytes(const struct api_case *c);

@@ -61,6 +61,13 @@ static bool place_tensor(struct tensor *out, struct bench *bench, const struct n
     return true;
 }
 
+/* The cotangent whose elements a gradient has as they are, or NULL. */
+static const struct tensor *passed_on(const struct node *node, enum dtype dtype)
+{
+    bool unread = node->source && !node->value && !node->deferral && !node->single;
+    return unread && node->source->dtype == dtype ? node->source : NULL;
+}
+
 /* A node as a tensor of `dtype`. Floats that the tape has made and nobody has asked for as doubles are it themselves. */
 static struct status to_tensor(struct value *out, struct bench *bench, struct node *node,
                                enum dtype dtype)
@@ -74,6 +81,21 @@ static struct status to_tensor(struct value *out, struct bench *bench, struct no
             TRY(tensor_create(tensor, bench->own.arena, dtype, node->rank, node->shape));
         TRY(to_elements(tensor->data, &bench->own.tape, node, dtype));
     }
+    *out = (struct value){ .kind = VALUE_TENSOR };
+    out->tensor.record = NULL;
+    out->tensor.tensor = tensor;
+    return status_ok();
+}
+
+/* A gradient that is its cotangent has the elements of that. */
+static struct status to_gradient(struct value *out, struct bench *bench, struct node *node,
+                                 enum dtype dtype)
+{
+    const struct tensor *cotangent = passed_on(node, dtype);
+    if (!cotangent) return to_tensor(out, bench, node, dtype);
+    struct tensor *tensor = arena_allocate(bench->own.arena, sizeof *tensor);
+    if (!tensor) return status_no_memory(0);
+    tensor_wrap(tensor, cotangent->data, dtype, node->rank, node->shape);
     *out = (struct value){ .kind = VALUE_TENSOR };
     out->tensor.record = NULL;
     out->tensor.tensor = tensor;
@@ -111,8 +133,8 @@ struct status bench_native_gradients(struct value *out, struct bench *bench,
         struct node *gradient = evaluation_gradient(own, i);
         TRY(own->tape.status);
         if (gradient)
-            TRY(to_tensor(&out->list.items[i], bench, gradient,
-                          own->call.arguments.leaves[i].value->tensor.tensor->dtype));
+            TRY(to_gradient(&out->list.items[i], bench, gradient,
+                            own->call.arguments.leaves[i].value->tensor.tensor->dtype));
     }
     return status_ok();
 }
@@ -161,7 +183,31 @@ struct kept {
     int list;
     size_t place;
     struct tensor tensor;
+    bool is_input; /* its elements are those of an input, which stays where it is */
 };
+
+struct input_search {
+    const void *data;
+    bool found;
+};
+
+static bool is_that_input(struct value *value, void *context)
+{
+    struct input_search *search = context;
+    const struct tensor *tensor = value->tensor.tensor;
+    search->found = search->found || (tensor && tensor->data == search->data);
+    return true;
+}
+
+static bool is_input(const struct api_case *c, const void *data)
+{
+    struct value args = c->args, kwargs = c->kwargs, cotangents = c->cotangents;
+    struct input_search search = { data, false };
+    (void)value_each_tensor(&args, is_that_input, &search);
+    (void)value_each_tensor(&kwargs, is_that_input, &search);
+    (void)value_each_tensor(&cotangents, is_that_input, &search);
+    return search.found;
+}
 
 static int by_address(const void *a, const void *b)
 {
@@ -175,27 +221,29 @@ static size_t length_of(const struct value *list)
     return list->kind == VALUE_LIST ? list->list.count : 0;
 }
 
-/* The tensors of the lists in the order of memory, and their elements. False when they hold something else that lies
- * in the arena, or when tensors do not lie apart behind `start`. */
-static bool find_kept(struct kept *out, struct arena_piece *elements, size_t *count,
-                      struct value *const *lists, const void *start)
+/* The tensors of the lists in the order of memory, and the elements of those that are no inputs. False when they hold something else
+ * that lies in the arena, or when tensors do not lie apart behind `start`. */
+static bool find_kept(struct kept *out, size_t *count, struct arena_piece *elements, size_t *pieces,
+                      struct value *const *lists, const struct api_case *c, const void *start)
 {
     uintptr_t end = (uintptr_t)start;
-    *count = 0;
+    *count = *pieces = 0;
     for (int k = 0; k < LISTS; k++)
         for (size_t i = 0; i < length_of(lists[k]); i++) {
             const struct value *item = &lists[k]->list.items[i];
             if (item->kind == VALUE_NONE) continue;
             if (item->kind != VALUE_TENSOR) return false;
-            out[(*count)++] = (struct kept){ k, i, *item->tensor.tensor };
+            const struct tensor *tensor = item->tensor.tensor;
+            out[(*count)++] = (struct kept){ k, i, *tensor, is_input(c, tensor->data) };
         }
     if (*count) qsort(out, *count, sizeof *out, by_address);
     for (size_t i = 0; i < *count; i++) {
         const struct tensor *tensor = &out[i].tensor;
         size_t bytes = tensor_elements(tensor) * dtype_info(tensor->dtype)->bytes;
+        if (out[i].is_input) continue;
         if ((uintptr_t)tensor->data < end) return false;
         end = (uintptr_t)tensor->data + bytes;
-        elements[i] = (struct arena_piece){ tensor->data, bytes };
+        elements[(*pieces)++] = (struct arena_piece){ tensor->data, bytes };
     }
     return true;
 }
@@ -209,11 +257,11 @@ static struct status enter_kept(struct value *const *lists, const size_t *length
         TRY(new_list(lists[k], lengths[k], arena));
         for (size_t i = 0; i < lengths[k]; i++) lists[k]->list.items[i].kind = VALUE_NONE;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0, piece = 0; i < count; i++) {
         struct tensor *tensor = arena_allocate(arena, sizeof *tensor);
         if (!tensor) return status_no_memory(sizeof *tensor);
         *tensor = kept[i].tensor;
-        tensor->data = elements[i].data;
+        if (!kept[i].is_input) tensor->data = elements[piece++].data;
         struct value *item = &lists[kept[i].list]->list.items[kept[i].place];
         item->kind = VALUE_TENSOR;
         item->tensor.tensor = tensor;
@@ -256,18 +304,18 @@ static void move_in_parts(void *context, void *to, const void *from, size_t byte
 }
 
 struct status bench_native_keep(struct value *outputs, struct value *gradients, struct arena *arena,
-                                struct arena_mark mark, const void *start, struct help *help)
+                                struct arena_mark mark, const void *start, const struct api_case *c)
 {
     struct value *lists[LISTS] = { outputs, gradients };
     const size_t lengths[LISTS] = { length_of(outputs), length_of(gradients) };
     const size_t most = lengths[0] + lengths[1] + 1;
-    size_t count;
+    size_t count, pieces;
     if (arena->used_bytes - mark.used_bytes < WORTH_MOVING) return status_ok();
     struct kept *kept = memory_allocate_zeroed(most, sizeof *kept);
     struct arena_piece *elements = memory_allocate_zeroed(most, sizeof *elements);
     struct status status = kept && elements ? status_ok() : status_no_memory(0);
-    if (!status.code && find_kept(kept, elements, &count, lists, start) &&
-        arena_rewind_keeping(arena, mark, elements, count, move_in_parts, help))
+    if (!status.code && find_kept(kept, &count, elements, &pieces, lists, c, start) &&
+        arena_rewind_keeping(arena, mark, elements, pieces, move_in_parts, c->help))
         status = enter_kept(lists, lengths, kept, elements, count, arena);
     memory_release(kept);
     memory_release(elements);

@@ -45,7 +45,7 @@ static struct status cpu_run(struct device *device, struct device_result *out, s
     void *start = arena_allocate(arena, bytes);
     if (!start) return status_no_memory(bytes);
     TRY(evaluate(out, arena, c, want_gradients, start, bytes));
-    return bench_native_keep(&out->outputs, &out->gradients, arena, mark, start, c->help);
+    return bench_native_keep(&out->outputs, &out->gradients, arena, mark, start, c);
 }
 
 static void cpu_close(struct device *device) { memory_release(device); }

@@ -480,18 +480,18 @@ START_TEST(made_references_with_open_elements)
 }
 END_TEST
 
-/* Results that stay keep their elements, and what lay between them is free again. */
+/* Results that stay keep their elements, and what lay between them is free again. One that is an input stays there. */
 START_TEST(results_alone_are_kept)
 {
     enum { BYTES = 3 << 19, RESULTS = 3 };
     struct arena arena = { 0 };
     arena_reserve(&arena, (size_t)64 << 20);
-    ck_assert_ptr_nonnull(arena_allocate(&arena, 100));
+    static const int64_t shape[1] = { BYTES / 4 };
+    struct value items[2][3], lists[2];
+    struct tensor tensors[RESULTS], input;
+    ck_assert(!tensor_create(&input, &arena, DT_F32, 1, shape).code);
     struct arena_mark mark = arena_mark(&arena);
     const void *start = arena_allocate(&arena, 1);
-    static const int64_t shape[1] = { BYTES / 4 };
-    struct value items[2][2], lists[2];
-    struct tensor tensors[RESULTS];
     for (int k = 0; k < RESULTS; k++) {
         ck_assert_ptr_nonnull(arena_allocate(&arena, BYTES + 1000 * (size_t)k));
         ck_assert(!tensor_create(&tensors[k], &arena, DT_F32, 1, shape).code);
@@ -506,14 +506,22 @@ START_TEST(results_alone_are_kept)
     items[1][0] = (struct value){ .kind = VALUE_NONE };
     items[1][1] = (struct value){ .kind = VALUE_TENSOR };
     items[1][1].tensor.tensor = &tensors[1];
+    items[1][2] = (struct value){ .kind = VALUE_TENSOR };
+    items[1][2].tensor.tensor = &input;
     for (int k = 0; k < 2; k++) {
         lists[k] = (struct value){ .kind = VALUE_LIST };
         lists[k].list.keys = NULL;
-        lists[k].list.count = 2;
+        lists[k].list.count = 2 + (size_t)k;
         lists[k].list.items = items[k];
     }
-    ck_assert(!bench_native_keep(&lists[0], &lists[1], &arena, mark, start, NULL).code);
-    ck_assert_uint_lt(arena.used_bytes, RESULTS * (size_t)BYTES + 10000);
+    struct value given[1] = { { .kind = VALUE_TENSOR } };
+    given[0].tensor.tensor = &input;
+    struct api_case c = { .cotangents = { .kind = VALUE_LIST } };
+    c.cotangents.list.count = 1;
+    c.cotangents.list.items = given;
+    ck_assert(!bench_native_keep(&lists[0], &lists[1], &arena, mark, start, &c).code);
+    ck_assert_ptr_eq(lists[1].list.items[2].tensor.tensor->data, input.data);
+    ck_assert_uint_lt(arena.used_bytes, (RESULTS + 1) * (size_t)BYTES + 10000);
     static const int order[2][2] = { { 2, 0 }, { -1, 1 } };
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 2; i++) {

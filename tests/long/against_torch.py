@@ -1,6 +1,6 @@
 """Random calls of every name of the catalogue, in PyTorch and here. Run by tests/long/against_torch.
 
-    python3 against_torch.py OPS.json FOLDER [--seed N] [--calls N] [--name PART] [--part K/N]
+    python3 against_torch.py OPS.json FOLDER [--seed N] [--calls N] [--halves] [--name PART] [--part K/N]
 
 Calls (call_sources.py), each under every spelling the catalogue has, are changed at random: dtypes, keyword and positional
 spelling, Python numbers and 0-d tensors for tensors, broadcast, empty and negative dimensions, options left
@@ -270,6 +270,7 @@ CHANGES = [change_all_dtypes, change_one_dtype, change_one_dtype, to_number, cha
 KINDS_OF_TORCH = ("Functional", "Tensor", "Torch", "Aten", "VF")
 # What is tried of every name, in this order, before chance decides: each kind of data in float32, then each dtype.
 LEADS = KINDS + [torch.complex64, torch.complex128] + INTS + [torch.float16, torch.bfloat16]
+LEADS_OF_HALVES = [(kind, of) for kind in KINDS for of in (torch.bfloat16, torch.float16)]
 CONVERSIONS = {"copy", "to", "_to_copy", "type", "type_as", "int", "long", "short", "char", "byte", "fill", "masked_fill", "masked_scatter",
                "index_put", "index_fill", "index_copy", "scatter", "slice_scatter", "select_scatter", "diagonal_scatter"}
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal", "greater", "greater_equal"}
@@ -580,6 +581,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--calls", type=int, default=12, help="calls per name that PyTorch runs")
+    parser.add_argument("--halves", action="store_true", help="first of all each kind of data in each 16-bit dtype")
     parser.add_argument("--name", default="", help="only names that contain this")
     parser.add_argument("--part", default="1/1", metavar="K/N", help="every N-th name, from the K-th on")
     parser.add_argument("--differentiable", type=pathlib.Path, help="write the names that gave a gradient there")
@@ -659,7 +661,7 @@ def draw(name, calls, is_random, options, seed):
     torch.manual_seed(r.randrange(1 << 30))
     book = Book(options.folder, name, r.randrange(1 << 30))
     book.tracks = not is_random and name not in options.plain
-    good, bad = draw_calls(book, name, calls, is_random, options.calls, r)
+    good, bad = draw_calls(book, name, calls, is_random, options, r)
     book.folder.mkdir(parents=True, exist_ok=True)
     if book.records:
         book.save()
@@ -668,11 +670,13 @@ def draw(name, calls, is_random, options, seed):
 
 
 def lead(call, of, r):
-    """Apply one of LEADS to a call."""
+    """Apply one of LEADS or LEADS_OF_HALVES to a call."""
+    of, narrow = of if isinstance(of, tuple) else (of, torch.float32)
+
     def converted(t):
         inexact = t.is_floating_point() or t.is_complex()
         if isinstance(of, str):
-            return cast(t, torch.float32) if t.is_floating_point() else t
+            return cast(t, narrow) if t.is_floating_point() else t
         if of.is_complex and inexact:
             t = t.to(of)
             return torch.complex(t.real, torch.where(t.imag == 0, torch.rand_like(t.real) - 0.5, t.imag)) if r.random() < 0.8 else t
@@ -684,10 +688,13 @@ def lead(call, of, r):
     call.kind = of if isinstance(of, str) else str(of)[6:]
 
 
-def draw_calls(book, name, calls, is_random, wanted, r):
-    """Add `wanted` calls of one name that PyTorch runs; how many it ran and refused."""
+def draw_calls(book, name, calls, is_random, options, r):
+    """Add `options.calls` calls of one name that PyTorch runs; how many it ran and refused."""
     good = bad = tries = 0
-    leads = LEADS[:]
+    wanted, leads = options.calls, LEADS[:]
+    if options.halves:
+        leads = LEADS_OF_HALVES[:]
+        r.shuffle(leads)
     while good < wanted and tries < 4 * wanted:
         tries += 1
         source = r.choice(calls).copy(name)

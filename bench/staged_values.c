@@ -37,8 +37,10 @@ struct status staged_values(double **values, const struct bench *bench, struct w
     if (steps->ids) /* which the judge rounds, or, of a wide result, a step like others */
         unrounded[steps->last] = r->stage_dtype == r->dtype ||
                                  (steps->count < STAGED_STEPS && choice->kept >> steps->count & 1);
-    for (size_t k = 0; k < steps->count; k++)
-        unrounded[steps->steps[k].node] = choice->kept >> k & 1;
+    for (size_t k = 0; k < steps->count; k++) {
+        bool held = choice->whole && steps->steps[k].inner;
+        unrounded[steps->steps[k].node] = held != (choice->kept >> k & 1);
+    }
     deviation.steps = rounding_to(r->stage_dtype);
     if (choice->numbers) deviation.numbers = deviation.steps;
     deviation.unrounded = unrounded;

@@ -257,13 +257,6 @@ static struct status run(struct evaluation **out, struct node **node, const stru
     return evaluate(node, evaluation, bench, result, change);
 }
 
-/* The node that is a result's own, behind what only moves or renames its elements. */
-static const struct node *last_step(const struct node *node)
-{
-    while (node && !node->is_step && node->input_count == 1) node = node->inputs[0];
-    return node && node->is_step ? node : NULL;
-}
-
 struct status bench_what_steps(struct what_step *out, size_t *count, size_t most,
                                const struct bench *bench, struct what_result result,
                                const struct what_if *change, struct arena *arena)
@@ -272,9 +265,9 @@ struct status bench_what_steps(struct what_step *out, size_t *count, size_t most
     struct node *node;
     *count = 0;
     TRY(run(&evaluation, &node, bench, result, change, arena));
-    const struct node *last = last_step(node);
+    const struct node *last = node ? tape_step_of(node) : NULL;
     for (const struct node *step = evaluation->tape.newest; step; step = step->older) {
-        if (!step->is_step || !step->primitive || *count == most) continue;
+        if (!step->primitive || tape_step_of(step) != step || *count == most) continue;
         size_t largest = 0;
         for (int i = 0; i < step->input_count; i++)
             if (step->inputs[i]->n > largest) largest = step->inputs[i]->n;
@@ -283,6 +276,7 @@ struct status bench_what_steps(struct what_step *out, size_t *count, size_t most
                                               .n = step->n,
                                               .terms = step->n ? largest / step->n : 0,
                                               .inputs = step->input_count,
+                                              .inner = step->inner,
                                               .last = step == last };
     }
     return status_ok();

@@ -62,7 +62,8 @@ struct what_step {
     const char *name; /* "multiply", "sum" */
     size_t n, terms;  /* elements, and elements that went into each */
     int inputs;
-    bool last; /* it is the result */
+    bool last;  /* it is the result */
+    bool inner; /* of the gradient of one primitive, which a kernel may hold in registers */
 };
 
 /* The steps of the call as bench_what_if evaluates it with `change` (which has a deviation), up to `most`, newest first. */

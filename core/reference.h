@@ -45,7 +45,9 @@ struct staged_choice {
     bool
         other_formulas; /* where frameworks differ the less usual, say (c p) q for c (p q) in gradients */
     bool stored;        /* gradients start from intermediate results as they were stored */
-    uint64_t kept; /* bit k: step k does not round */
+    bool
+        whole; /* steps that frameworks have in one kernel (tape_one_kernel) do not round, but for the last */
+    uint64_t kept; /* bit k: step k does not round; of those that are held with `whole`, it does */
 };
 
 /* What is done with the values that such a kernel holds before its last rounding; they go afterwards. */

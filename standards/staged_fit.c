@@ -8,7 +8,7 @@
 #include "standards/metrics/metrics.h"
 
 /* Kernels that are tried at most; fewer for large tensors: MOST_WORK elements of steps, but the plain ones in any case. */
-enum { MOST_KERNELS = 256, PLAIN_KERNELS = 16 };
+enum { MOST_KERNELS = 256, PLAIN_KERNELS = 32 };
 static const double MOST_WORK = 0x1p28;
 
 /* How well a kernel fits. */
@@ -30,23 +30,34 @@ struct search {
     bool rest;
     struct staged_fit best;
     struct trial nearest; /* of the best, */
-    size_t elsewhere;     /* and its elements that are not the rounded reference */
+    size_t elsewhere;     /* its elements that are not the rounded reference, */
+    double choices;       /* and what those that are reproduced might have been (struct look) */
     size_t tried, most;
     bool can;
 };
 
+/* Not where nothing is known of the result: whatever it is, it tells no kernel from another. */
 static bool is_looked_at(const struct search *s, size_t i)
 {
+    if (s->want->kernel_bound && s->want->kernel_bound[i] == INFINITY) return false;
     return !s->left || (i % s->run >= s->run - s->left) == s->rest;
 }
 
 static bool is_same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
-/* Is the i-th element of two results the same? Of a wide one as far as a kernel in its dtype reproduces it. */
+/* How far two kernels with the same roundings may be apart at i: as far as errors of their own arithmetic take them, where that is more
+ * than a step of the dtype: of a wide result, and where a short one cancels. Less moves few elements, across a boundary. */
+static double apart(const struct search *s, size_t i, double at)
+{
+    if (!s->want->kernel_bound) return 0;
+    double own = s->want->kernel_bound[i], step = dtype_ulp(s->want->dtype, at);
+    return s->wide || own > step ? own + step : 0;
+}
+
+/* Is the i-th element of two results the same, to all that can be known? */
 static bool agrees(const struct search *s, size_t i, double a, double b)
 {
-    if (is_same(a, b)) return true;
-    return s->wide && fabs(a - b) <= s->want->kernel_bound[i] + dtype_ulp(s->want->dtype, b);
+    return is_same(a, b) || fabs(a - b) <= apart(s, i, b);
 }
 
 static void round_all(double *out, void *store, enum dtype dtype, const double *values, size_t n)
@@ -60,6 +71,8 @@ struct look {
     size_t reproduced, contradicted;
     size_t rounded_elsewhere; /* elements of the kernel that are not the rounded reference */
     double distance;
+    double
+        choices; /* logarithm of how many numbers the elements that are reproduced might have been */
 };
 
 static double distance_in_units(enum dtype dtype, double a, double b)
@@ -67,6 +80,17 @@ static double distance_in_units(enum dtype dtype, double a, double b)
     static const double most = 8;
     double units = fabs(a - b) / dtype_ulp(dtype, a);
     return units < most ? units : most;
+}
+
+/* Of errors that have nothing to do with a kernel's, and are k steps of the dtype: if the kernel's may be up or down alike, and larger
+ * ones are no more likely than smaller ones, each of the 2k numbers up to there, but the right one, is as likely as this one at
+ * least. Steps are taken at the larger of the two, so that there are no fewer; numbers that agree are one. */
+static double choices_at(const struct search *s, size_t i)
+{
+    double got = s->got[i], size = fmax(fabs(got), fabs(s->rounded[i]));
+    if (!isfinite(size)) return log(2);
+    double step = fmax(dtype_ulp(s->want->stage_dtype, size), 2 * apart(s, i, got));
+    return log(2 * fmax(fabs(got - s->rounded[i]) / step, 1));
 }
 
 static void count_reproduced(void *context, const double *values)
@@ -80,6 +104,7 @@ static void count_reproduced(void *context, const double *values)
         look->rounded_elsewhere += !agrees(s, i, s->kernel[i], s->rounded[i]);
         if (agrees(s, i, s->got[i], s->kernel[i])) {
             look->reproduced += differs;
+            if (differs) look->choices += choices_at(s, i);
             continue;
         }
         look->contradicted += !differs;
@@ -103,7 +128,7 @@ static bool is_better(const struct trial *a, const struct trial *b)
 static struct status try_kernel(struct search *s, const struct staged_choice *choice,
                                 struct trial *trial)
 {
-    struct look look = { s, 0, 0, 0, 0 };
+    struct look look = { .search = s };
     bool can;
     *trial = (struct trial){ -1, 0 };
     s->tried++;
@@ -118,6 +143,7 @@ static struct status try_kernel(struct search *s, const struct staged_choice *ch
     s->best.share = trial->share;
     s->best.choice = *choice;
     s->elsewhere = look.rounded_elsewhere;
+    s->choices = look.choices;
     return status_ok();
 }
 
@@ -126,15 +152,19 @@ static bool is_over(const struct search *s)
     return s->best.share >= s->enough || s->tried >= s->most;
 }
 
-/* Kernels that round at all steps. */
+/* Kernels that round at all steps, those that are most like a framework's first. */
 static struct status try_plain_kernels(struct search *s)
 {
     struct trial trial;
     for (unsigned k = 0; k < PLAIN_KERNELS && !is_over(s); k++) {
-        const struct staged_choice choice = { k & 1, k & 2, k & 4, k & 8, 0 };
+        const struct staged_choice choice = { .numbers = k & 1,
+                                              .composed_functions = !(k & 2),
+                                              .whole = !(k & 4),
+                                              .other_formulas = k & 8,
+                                              .stored = !(k & 16) };
         TRY(try_kernel(s, &choice, &trial));
         if (!s->can) return status_ok();
-        if (k == 7 && !s->want->staged_gradient) return status_ok();
+        if (k == 15 && !s->want->staged_gradient) return status_ok(); /* nothing was stored */
     }
     return status_ok();
 }
@@ -203,6 +233,7 @@ static void look_at(struct search *s, size_t run, size_t left, bool rest)
     s->rest = rest;
     s->best = (struct staged_fit){ .differing = 0 };
     s->tried = s->elsewhere = 0;
+    s->choices = 0;
     s->can = false;
     for (size_t i = 0; i < s->want->n; i++)
         s->best.differing += is_looked_at(s, i) && !agrees(s, i, s->got[i], s->rounded[i]);
@@ -230,15 +261,17 @@ static double log_choices(size_t n, size_t k)
     return log_gamma((double)n + 1) - log_gamma((double)k + 1) - log_gamma((double)(n - k) + 1);
 }
 
-/* P(at least `reproduced` of `differing` elements among n are among the f of the kernel's own, in its direction), times the kernels. */
-static double chance_of(const struct staged_fit *fit, size_t n, size_t f, double kernels)
+/* P(at least `reproduced` of `differing` elements among n are among the f of the kernel's own, and the same numbers), times the kernels;
+ * `choices`: logarithm of how many numbers those might have been. */
+static double chance_of(const struct staged_fit *fit, size_t n, size_t f, double choices,
+                        double kernels)
 {
     size_t d = fit->differing, most = d < f ? d : f;
     double sum = 0;
     for (size_t k = fit->reproduced; k <= most; k++) {
         if (d - k > n - f) continue;
         double one = log_choices(f, k) + log_choices(n - f, d - k) - log_choices(n, d);
-        sum += exp(one - (double)fit->reproduced * log(2));
+        sum += exp(one - choices);
     }
     return fmin(1, sum * kernels);
 }
@@ -255,7 +288,7 @@ static struct status search_kernels(struct search *s)
     for (unsigned k = 0; s->can && k < ways; k++) {
         none[k] = s->best.choice;
         none[k].kept = UINT64_MAX;
-        none[k].numbers = false;
+        none[k].numbers = none[k].whole = false;
         none[k].composed_functions = k & 1;
         none[k].stored = k >> 1;
         TRY(try_single_steps(s, &none[k]));
@@ -297,6 +330,7 @@ static struct status try_end(struct search *all, const struct staged_choice *bes
     joined.whole = false;
     if (!rest.can || joined.share <= all->best.share) return status_ok();
     joined.chance = chance_of(&joined, all->want->n, rest.elsewhere + vectors.elsewhere,
+                              rest.choices + vectors.choices,
                               (double)rest.tried * (double)all->tried * ways);
     all->best = joined;
     return status_ok();
@@ -334,7 +368,7 @@ struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *a
     if (!want->compute_staged) return status_ok();
     TRY(search_open(&s, arena, got));
     TRY(search_kernels(&s));
-    s.best.chance = chance_of(&s.best, want->n, s.elsewhere, (double)s.tried);
+    s.best.chance = chance_of(&s.best, want->n, s.elsewhere, s.choices, (double)s.tried);
     if (s.can) TRY(try_vector_ends(&s));
     *can = s.can;
     *out = s.best;

@@ -8,7 +8,7 @@
  * are tried.
  *
  * Which steps round is a matter of the framework. Tried are the kernels that round at all steps (with and without
- * rounded numbers of the call, composed functions, other formulas, gradients from stored results), those that round at
+ * rounded numbers of the call, composed functions, other formulas, gradients from stored results, one kernel where frameworks have one), those that round at
  * the last steps alone, and from the best of them and from those that round at no step (composed or not, from stored results
  * or not) the others, a step at a time as long as the fit grows: more elements, or the same and nearer to the others. Where
  * none fits, the elements that vectors leave over may have a kernel of their own.
@@ -27,7 +27,7 @@ struct staged_fit {
     size_t contradicted; /* and elements that are, where it gives another number */
     double share;        /* reproduced over differing and contradicted, 0 without any */
     /* At least the probability that errors which have nothing to do with the kernels, in as many elements anywhere and up or
-     * down, agree so well with one of those tried: hypergeometric, one half for the direction, times their number. */
+     * down, agree so well with one of those tried: hypergeometric, for each element one of the numbers that are no further off, times the number of kernels. */
     double chance;
     /* It gives every element, and rounds at all steps or at no more than one: it was not fitted to the result. */
     bool whole;

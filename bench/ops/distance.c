@@ -11,6 +11,7 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/compose.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/gather.h"
@@ -294,6 +295,35 @@ static struct node *in_rows_of_nan(struct tape *tape, struct node *x, double ord
     return node_compare(tape, COMPARE_NE, each, each);
 }
 
+struct renormed {
+    double p, most;
+    uint32_t dims;
+};
+
+/* As PyTorch's kernels have it, where steps round: x c in the dtype, and all else in float. With r = 1 / (norm + 1e-7) and n' the slope of the
+ * norm, most r (c - r n' sum x c), or c where the norm is no more than `most`. */
+static void renorm_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                            const void *parameters)
+{
+    const struct renormed *of = parameters;
+    struct node *x = node->inputs[1], *zero = node_scalar(tape, 0);
+    struct node *product = node_multiply(tape, x, cotangent);
+    const struct node *before = tape->newest;
+    struct node *norm = node_vector_norm(tape, node_detach(tape, x), of->p, of->dims, true);
+    struct node *inverse = node_apply(tape, "reciprocal", node_offset(tape, norm, 1e-7));
+    struct node *slope = node_divide(tape, node_apply(tape, "abs", x), norm);
+    if (of->p != 2) slope = node_apply2(tape, "pow", slope, node_scalar(tape, of->p - 1));
+    slope = node_multiply(tape, node_apply(tape, "sign", x), slope);
+    slope = node_select(tape, node_compare(tape, COMPARE_EQ, x, zero), zero, slope);
+    struct node *across = node_multiply(tape, slope, node_sum(tape, product, of->dims, true));
+    struct node *rest = node_subtract(tape, cotangent, node_multiply(tape, inverse, across));
+    struct node *over = node_compare(tape, COMPARE_GT, norm, node_scalar(tape, of->most));
+    struct node *flow = node_multiply(tape, node_scale(tape, inverse, of->most), rest);
+    flow = node_select(tape, over, flow, cotangent);
+    tape_one_kernel(tape, before, flow);
+    tape_accumulate(tape, x, flow);
+}
+
 /* Slices along dim whose norm exceeds maxnorm, scaled by maxnorm / (norm + 1e-7). */
 static void renorm(struct call *call)
 {
@@ -304,11 +334,19 @@ static void renorm(struct call *call)
     uint32_t others = all_dims(x) & ~(1u << dim);
     double order = call_real(call, "p");
     x = node_model_any_slope(tape, x, in_rows_of_nan(tape, x, order, others));
+    const struct node *before = tape->newest;
     struct node *norm = node_vector_norm(tape, x, order, others, true);
     struct node *scale = node_divide(tape, node_scalar(tape, most), node_offset(tape, norm, 1e-7));
     struct node *over = node_compare(tape, COMPARE_GT, norm, node_scalar(tape, most));
+    tape_one_kernel(tape, before, scale);
     scale = node_select(tape, over, scale, node_scalar(tape, 1));
-    call_return_typed(call, node_multiply(tape, x, scale), x->dtype);
+    struct node *y = node_multiply(tape, x, scale);
+    struct renormed *kept = tape_allocate(tape, 1, sizeof *kept);
+    if (kept && composes_values(tape) && order > 1 && isfinite(order) && !x->imaginary) {
+        *kept = (struct renormed){ order, most, others };
+        y = node_stated_gradient(tape, y, 1, &x, renorm_backward, kept);
+    }
+    call_return_typed(call, y, x->dtype);
 }
 
 /* x c / (the floored norm): PyTorch differentiates the norm as if the floored one were it. */
@@ -418,8 +456,10 @@ static void triplet_margin_loss(struct call *call)
     }
     struct node *margin = node_scalar(tape, call_real(call, "margin"));
     struct node *z = node_add(tape, node_subtract(tape, near, far), margin);
-    /* Kernels also add the margin first. */
+    /* Kernels also add the margin first, PyTorch's where there is no function. */
     if (tape_is_model(tape)) z = node_model_error(tape, z, node_add(tape, near, margin), 2);
+    if (composes_values(tape) && !with_distance)
+        z = node_subtract(tape, node_add(tape, near, margin), far);
     call_return_typed(call, loss_reduced(call, node_positive_part(tape, z)),
                       dtype_component(pair_dtype(call, "anchor", "positive")));
 }

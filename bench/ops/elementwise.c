@@ -239,11 +239,14 @@ static void sigmoid_backward(struct call *call)
 /* sum_j f(x + (1 - j)/2), j from p to 1 */
 static struct node *gamma_terms(struct tape *tape, const char *f, struct node *x, int64_t p)
 {
-    struct node *y = NULL;
-    for (int64_t j = p; j >= 1; j--) {
-        struct node *term = node_apply(tape, f, node_offset(tape, x, 0.5 * (double)(1 - j)));
-        y = y ? node_add(tape, y, term) : term;
-    }
+    struct node **term = tape_allocate(tape, (size_t)p, sizeof *term);
+    if (!term) return x;
+    for (int64_t j = 0; j < p; j++)
+        term[j] = node_apply(tape, f, node_offset(tape, x, 0.5 * (double)(1 + j - p)));
+    const struct node *before = tape->newest;
+    struct node *y = term[0];
+    for (int64_t j = 1; j < p; j++) y = node_add(tape, y, term[j]);
+    tape_one_kernel(tape, before, y);
     return y;
 }
 
@@ -275,15 +278,14 @@ static void mvlgamma(struct call *call)
     call_return_typed(call, y, dtype);
 }
 
-static struct node *polygamma_as_kernels(struct tape *tape, int64_t order, struct node *x);
+static struct node *polygamma_of(struct tape *tape, int64_t order, struct node *x);
 
 /* c times the next order */
 static void polygamma_slope(struct tape *tape, struct node *node, struct node *cotangent,
                             const void *parameters)
 {
     struct node *x = node->inputs[1];
-    gradient_pass(tape, x, cotangent,
-                  polygamma_as_kernels(tape, *(const int64_t *)parameters + 1, x));
+    gradient_pass(tape, x, cotangent, polygamma_of(tape, *(const int64_t *)parameters + 1, x));
 }
 
 /* In a model: n! times a sum of 1 / (x + k)^(n + 1). The factorial comes from exp(lgamma(n + 1)) and is off alike for all elements.
@@ -293,13 +295,11 @@ static void polygamma_slope(struct tape *tape, struct node *node, struct node *c
 static struct node *polygamma_as_kernels(struct tape *tape, int64_t order, struct node *x)
 {
     double n = (double)order, factorial = exp(log_gamma(n + 1));
-    int64_t *kept = tape_allocate(tape, 1, sizeof *kept);
     struct node *y = node_apply2(tape, "polygamma", node_scalar(tape, n), node_detach(tape, x));
     struct node *size = node_new_real(tape, DT_NONE, x->rank, x->shape),
                 *lost = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
     const double *value = node_values(tape, x);
     if (tape_failed(tape)) return y;
-    *kept = order;
     for (size_t i = 0; i < x->n; i++) {
         double d = fabs(value[i] - rint(value[i]));
         double term = factorial * pow(d, -n - 1) * (4 + 4 * (n + 1) * fabs(value[i]) / d);
@@ -310,6 +310,29 @@ static struct node *polygamma_as_kernels(struct tape *tape, int64_t order, struc
     y = node_model_anything(tape, node_model_error(tape, y, size, 1), lost);
     struct node *one = node_scalar(tape, 1), *share = node_scalar(tape, 1 + log_gamma(n + 1));
     if (order > 1) y = node_multiply(tape, y, node_model_error(tape, one, share, 4));
+    return y;
+}
+
+/* The same as PyTorch's kernel composes it (calc_polygamma): +-n! zeta(n + 1, x), whose zeta is a number of the dtype. */
+static struct node *polygamma_steps(struct tape *tape, int64_t order, struct node *x)
+{
+    double factorial = 1, n = (double)order;
+    for (int64_t k = 2; k <= order; k++) factorial *= (double)k;
+    struct node *zeta = node_apply2(tape, "zeta", node_scalar(tape, n + 1), node_detach(tape, x));
+    return node_scale(tape, zeta, order % 2 ? factorial : -factorial);
+}
+
+static struct node *polygamma_of(struct tape *tape, int64_t order, struct node *x)
+{
+    bool composed = composes(tape) && order > 1;
+    if (!tape_is_model(tape) && !composed)
+        return node_apply2(tape, "polygamma", node_scalar(tape, (double)order), x);
+    int64_t *kept = tape_allocate(tape, 1, sizeof *kept);
+    if (!kept) return x;
+    *kept = order;
+    struct node *steps = composed ? polygamma_steps(tape, order, x) : NULL, *y = steps;
+    if (tape_is_model(tape))
+        y = node_as_steps(tape, polygamma_as_kernels(tape, order, x), steps, "polygamma");
     return node_stated_gradient(tape, y, 1, &x, polygamma_slope, kept);
 }
 
@@ -335,10 +358,8 @@ static void polygamma(struct call *call)
     if (!call_require(call, n >= 0 && n <= 1000, "n is %lld; it must not be negative",
                       (long long)n))
         return;
-    struct node *real = node_to_real(tape, x), *order = node_scalar(tape, (double)n);
-    struct node *y = !n                    ? digamma_of(tape, real)
-                     : tape_is_model(tape) ? polygamma_as_kernels(tape, n, real)
-                                           : node_apply2(tape, "polygamma", order, x);
+    struct node *real = node_to_real(tape, x);
+    struct node *y = n ? polygamma_of(tape, n, real) : digamma_of(tape, real);
     call_return_typed(call, y, call_float_type(call, &x, 1));
 }
 

@@ -216,11 +216,14 @@ static void avg_pool(struct call *call)
         !read_windows(&pooling, call, false) ||
         !open_windows(&windows, tape, &pooling, false, call_bool(call, "count_include_pad")))
         return;
+    const struct node *before = tape->newest;
     struct node *sum = node_window_sums(tape, x, pooling.dims, windows.axes),
                 *sizes = window_sizes(tape, &windows, &pooling);
     if (pooling.dims > 1 && !call_is_none(call, "divisor_override"))
         sizes = node_scalar(tape, (double)call_int(call, "divisor_override"));
-    call_return_typed(call, node_divide(tape, sum, sizes), x->dtype);
+    struct node *mean = node_divide(tape, sum, sizes);
+    tape_one_kernel(tape, before, mean);
+    call_return_typed(call, mean, x->dtype);
 }
 
 /* PyTorch's kernels divide by one extent of a window after the other. */
@@ -259,9 +262,11 @@ static void lp_pool(struct call *call)
         return;
     for (int k = 0; k < SPATIAL; k++) kernel *= (double)pooling.kernel[k];
     struct node *powers = node_apply2(tape, "pow", x, node_scalar(tape, power));
+    const struct node *before = tape->newest;
     struct node *sum = node_window_sums(tape, powers, pooling.dims, windows.axes),
                 *sizes = window_sizes(tape, &windows, &pooling),
                 *mean = node_divide(tape, sum, sizes);
+    tape_one_kernel(tape, before, mean);
     if (x->integer && call_value(call, "norm_type")->kind == VALUE_INT)
         mean = node_to_real(tape, node_integer_binary(tape, DT_I64, truncated_quotient,
                                                       node_to_integer(tape, sum, DT_I64),

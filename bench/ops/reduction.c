@@ -368,6 +368,7 @@ static void moments(struct call *call)
     struct moments *m = tape_allocate(tape, 1, sizeof *m);
     if (!m || !moment_arguments(call, m)) return;
     struct node *x = m->r.x;
+    const struct node *before = tape->newest;
     m->real = node_real_part(tape, x);
     m->with_mean = call->op->detail & WITH_MEAN;
     struct node *mean, *other;
@@ -381,6 +382,8 @@ static void moments(struct call *call)
         y = node_apply(tape, "sqrt", variance);
         y = node_stated_gradient(tape, y, 1, &variance, root_backward, NULL);
     }
+    tape_one_kernel(tape, before, y);
+    if (m->with_mean && !x->imaginary) tape_returned(tape, mean);
     enum dtype real = x->imaginary ? x->dtype == DT_C128 ? DT_F64 : DT_F32 : x->dtype;
     call_return_typed(call, reduced_shape(tape, y, &m->r), real);
     if (m->with_mean) call_return_typed(call, reduced_shape(tape, mean, &m->r), x->dtype);

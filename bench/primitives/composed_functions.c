@@ -241,6 +241,31 @@ struct node *composed_gradient(struct tape *tape, const char *function, struct n
     return NULL;
 }
 
+/* c / b and -c ((a / b) / b) */
+static struct node *divide_gradient(struct tape *tape, int which, struct node *const operands[2],
+                                    struct node *y, struct node *c)
+{
+    struct node *a = operands[0], *b = operands[1];
+    (void)y;
+    if (!which) return node_divide(tape, c, b);
+    struct node *slope = node_divide(tape, node_divide(tape, a, b), b);
+    return node_multiply(tape, node_negate(tape, c), slope);
+}
+
+/* c (b a^(b - 1)), 0 where b is */
+static struct node *pow_gradient(struct tape *tape, int which, struct node *const operands[2],
+                                 struct node *y, struct node *c)
+{
+    struct node *a = operands[0], *b = node_number_itself(operands[1]),
+                *zero = node_scalar(tape, 0);
+    (void)y;
+    if (which) return NULL;
+    struct node *less = node_offset(tape, b, -1);
+    struct node *slope = node_multiply(tape, b, node_apply2(tape, "pow", a, less));
+    slope = node_select(tape, node_compare(tape, COMPARE_EQ, b, zero), zero, slope);
+    return node_multiply(tape, c, slope);
+}
+
 /* c b (1 / (a a + b b)) and c (-a) (1 / (a a + b b)) */
 static struct node *atan2_gradient(struct tape *tape, int which, struct node *const operands[2],
                                    struct node *y, struct node *c)
@@ -287,10 +312,9 @@ struct node *composed_gradient2(struct tape *tape, const char *function, int whi
         const char *name;
         struct node *(*steps)(struct tape *tape, int which, struct node *const operands[2],
                               struct node *y, struct node *c);
-    } composed[] = { { "atan2", atan2_gradient },
-                     { "hypot", hypot_gradient },
-                     { "logaddexp", logaddexp_gradient },
-                     { "logaddexp2", logaddexp2_gradient } };
+    } composed[] = { { "divide", divide_gradient },       { "pow", pow_gradient },
+                     { "atan2", atan2_gradient },         { "hypot", hypot_gradient },
+                     { "logaddexp", logaddexp_gradient }, { "logaddexp2", logaddexp2_gradient } };
     for (size_t k = 0; k < sizeof composed / sizeof *composed; k++)
         if (!strcmp(composed[k].name, function))
             return composed[k].steps(tape, which, operands, y, c);

@@ -20,7 +20,9 @@ void tape_accumulate(struct tape *tape, struct node *node, struct node *cotangen
                   cotangent->n, node->n);
         return;
     }
+    tape_returned(tape, cotangent);
     node->cotangent = node->cotangent ? node_add(tape, node->cotangent, cotangent) : cotangent;
+    tape_returned(tape, node->cotangent);
 }
 
 /* The dimensions along which node_broadcast has repeated a value of that shape. */

@@ -103,6 +103,7 @@ static void log_softmax_backward(struct tape *tape, struct node *node, struct no
     const struct exponentials *l = node->parameters;
     struct node *x = node->inputs[0];
     struct node *total = x->rank ? node_sum(tape, cotangent, 1u << l->dim, true) : cotangent;
+    if (l->dim == x->rank - 1) tape_returned(tape, total); /* PyTorch has it in the dtype there */
     struct node *y = tape->from_outputs ? node_apply(tape, "exp", node)
                                         : node_softmax_of_sums(tape, x, node->inputs[1]);
     y = with_error_of_stored(tape, y, node);

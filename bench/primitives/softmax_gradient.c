@@ -394,6 +394,7 @@ struct node *node_softmax_gradient(struct tape *tape, struct node *y, struct nod
     struct line_work work = { .tape = tape, .c = cotangent, .y = y, .l = l, .top = top };
     if (top) work.shifted = tape_allocate(tape, l->count, sizeof *work.shifted);
     struct node *mean = line_products(tape, &work, cotangent, y, dim);
+    if (dim == y->rank - 1) tape_returned(tape, mean); /* PyTorch has it in the dtype there */
     struct node *out = node_new(tape, &centred_primitive, y->dtype, y->rank, y->shape, 3,
                                 (struct node *[]){ y, cotangent, mean }, l);
     (void)node_need_errors(tape, out);

@@ -3,6 +3,7 @@
 
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/primitives/composed_functions.h"
 #include "bench/tape/enclosure.h"
 
 struct stated {
@@ -13,7 +14,9 @@ struct stated {
 static void stated_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct stated *stated = node->parameters;
+    const struct node *before = tape->newest;
     stated->backward(tape, node, cotangent, stated->parameters);
+    if (composes(tape)) tape_own_kernels(tape, before);
 }
 
 static const struct primitive stated_primitive = { "a stated gradient", stated_backward,

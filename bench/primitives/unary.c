@@ -24,7 +24,9 @@ static void unary_backward(struct tape *tape, struct node *node, struct node *co
         return;
     }
     struct node *x = node->inputs[0], *flow = NULL, *steps = NULL;
+    const struct node *before = tape->newest;
     if (composes(tape)) steps = composed_gradient(tape, f->name, x, node, cotangent);
+    tape_own_kernels(tape, before);
     if (steps && composes_values(tape)) flow = steps;
     else flow = node_multiply_slope(tape, cotangent, f->derivative(tape, x, node));
     if (steps && flow != steps) flow = node_as_steps(tape, flow, steps, f->name);

@@ -68,17 +68,21 @@ static struct node *power(struct tape *tape, struct node *x, double p)
     return node_apply2(tape, "pow", x, node_scalar(tape, p));
 }
 
-/* The same as autograd composes it, of a >= 0: a^(p-1) (c / norm^(p-1)), where p > 2 with a a^(p-2); norm^(1-p) for p < 1. */
+/* The same as autograd composes it, of a >= 0: a^(p-1) (c / norm^(p-1)), where p > 2 with a a^(p-2); (a^(p-1) c) norm^(1-p) for p < 1. */
 static void power_steps_backward(struct tape *tape, struct node *node, struct node *cotangent,
                                  double p)
 {
     struct node *a = node->inputs[1], *zero = node_scalar(tape, 0);
     struct node *scaled = p > 2 ? node_multiply(tape, a, power(tape, a, p - 2))
                                 : power(tape, a, p - 1);
-    struct node *share = p < 1 ? node_multiply(tape, cotangent, power(tape, node, 1 - p))
-                               : node_divide(tape, cotangent, power(tape, node, p - 1));
-    share = node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero, share);
     scaled = node_select(tape, node_compare(tape, COMPARE_EQ, a, zero), zero, scaled);
+    if (p < 1) {
+        scaled = node_multiply(tape, scaled, node_broadcast(tape, cotangent, a->rank, a->shape));
+        gradient_pass(tape, a, power(tape, node, 1 - p), scaled);
+        return;
+    }
+    struct node *share = node_divide(tape, cotangent, power(tape, node, p - 1));
+    share = node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero, share);
     gradient_pass(tape, a, share, scaled);
 }
 
@@ -123,6 +127,7 @@ struct node *node_vector_norm(struct tape *tape, struct node *x, double p, uint3
                               bool keepdim)
 {
     struct node *y;
+    const struct node *before = tape->newest;
     x = node_to_real(tape, x);
     for (int d = 0; d < x->rank; d++) /* of nothing every norm is 0 */
         if (isinf(p) && (dims >> d & 1) && x->shape[d] == 0) p = 1;
@@ -136,5 +141,6 @@ struct node *node_vector_norm(struct tape *tape, struct node *x, double p, uint3
         struct node *flag = node_with_dtype(tape, node_to_real(tape, nonzero), x->dtype);
         y = node_sum(tape, node_flat(tape, flag, 1, &real), dims, true);
     } else y = power_norm(tape, x, p, dims);
+    tape_one_kernel(tape, before, y);
     return keepdim ? y : node_squeeze(tape, y, dims);
 }

@@ -50,7 +50,7 @@ struct deviation {
     struct rounding steps;
     const bool *unrounded;
     size_t unrounded_ids;
-    /* Of the call's numbers and constants; what is made of them is a number, too, and no step. */
+    /* Of the call's numbers and constants where they meet a tensor; what is made of numbers alone is a number, too, and no step. */
     struct rounding numbers;
     /* Of accumulators, after every addition (block 0), or of sums of `block` terms, which are added up in
      * `sums` in turn; within a block sums are rounded, too, unless `wide_blocks`. */

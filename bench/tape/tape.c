@@ -332,11 +332,10 @@ static void change_step(const struct deviation *deviation, struct node *node)
 /* Do to the result of a step what the deviation says of all steps and of this one; once. */
 static void end_deviating_step(const struct deviation *deviation, struct node *node)
 {
-    if (node->is_step) return;
+    if (node->is_step || node_is_number(node)) return;
     node->is_step = true;
-    bool is_number = deviation->numbers.bits && node->dtype == DT_NONE && node->n == 1;
     bool is_kept = node->id < deviation->unrounded_ids && deviation->unrounded[node->id];
-    if (!is_number && !is_kept) rounding_apply_all(&deviation->steps, node->value, node->n);
+    if (!is_kept) rounding_apply_all(&deviation->steps, node->value, node->n);
     if (node->id == deviation->step.node) change_step(deviation, node);
 }
 
@@ -608,7 +607,6 @@ struct node *node_integer_constant(struct tape *tape, enum dtype dtype, int64_t 
 
 struct node *node_scalar(struct tape *tape, double value)
 {
-    if (tape->deviation) value = rounding_apply(&tape->deviation->numbers, value);
     struct node *node = node_constant(tape, DT_NONE, value, 0, NULL);
     round_number(tape, node, value);
     return node;
@@ -624,6 +622,47 @@ bool node_is_number(const struct node *node)
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
+/* Another name of its first input. */
+static bool is_alias(const struct node *node)
+{
+    return node->input_count > 0 && node->value && node->inputs[0]->value == node->value;
+}
+
+struct node *tape_step_of(const struct node *node)
+{
+    while (node && (is_alias(node) || (!node->is_step && node->input_count == 1)))
+        node = node->inputs[0];
+    return node && node->is_step ? (struct node *)(uintptr_t)node : NULL;
+}
+
+void tape_returned(struct tape *tape, struct node *node)
+{
+    struct node *step = tape->deviation ? tape_step_of(node) : NULL;
+    if (step) step->returned = true;
+}
+
+static void hold_all_but_returned(struct tape *tape, const struct node *before)
+{
+    for (struct node *node = tape->newest; node && node != before; node = node->older)
+        node->inner |= !node->returned;
+}
+
+void tape_one_kernel(struct tape *tape, const struct node *before, struct node *result)
+{
+    if (!tape->deviation || tape_failed(tape)) return;
+    for (struct node *node = tape->newest; node && node != before; node = node->older)
+        node->returned = false; /* by a kernel that is part of this one */
+    tape_returned(tape, result);
+    hold_all_but_returned(tape, before);
+}
+
+void tape_own_kernels(struct tape *tape, const struct node *before)
+{
+    if (!tape->deviation) return;
+    for (struct node *node = tape->newest; node && node != before; node = node->older)
+        node->returned |= !node->inner;
+}
+
 void tape_backward(struct tape *tape)
 {
     tape_defer(tape); /* the primitives read cotangents as they read input tensors */
@@ -631,7 +670,9 @@ void tape_backward(struct tape *tape)
         if (!node->tracked || !node->cotangent || !node->primitive) continue;
         if (node->primitive->backward) {
             /* The reverse walk builds new nodes, none of which is differentiated again. */
+            const struct node *before = tape->newest;
             node->primitive->backward(tape, node, node->cotangent);
+            if (tape->deviation) hold_all_but_returned(tape, before);
         } else {
             tape_fail(tape, STATUS_SKIP, "the reference has no gradient for %s",
                       node->primitive->name);

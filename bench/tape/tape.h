@@ -125,6 +125,8 @@ struct node {
     bool staged;    /* the bounds have a rounding to the dtype between steps in them, */
     bool is_step;   /* with a deviation: a step that rounds, which has ended */
     bool composite; /* and roundings within the step, a function that kernels compose of others */
+    /* With a deviation: a step inside of a kernel, which may hold it in registers; and what a kernel returns. */
+    bool inner, returned;
 
     size_t id;
     struct node *older;
@@ -230,6 +232,16 @@ static inline bool node_is_exact(const struct node *node)
 /* Walk from the newest node to the oldest, passing cotangents on. Set the cotangents of the
  * outputs (tape_accumulate of bench/primitives/cotangent.h) first. */
 void tape_backward(struct tape *tape);
+
+/* Which steps frameworks have in one kernel, for deviations that round between steps. `before`: the newest node then.
+ * tape_one_kernel: what has been made since then is inside of the kernel that returns `result`. tape_own_kernels: each is one of its
+ * own. What a primitive makes on the walk back is inside, but for what it passes on. */
+void tape_one_kernel(struct tape *tape, const struct node *before, struct node *result);
+void tape_own_kernels(struct tape *tape, const struct node *before);
+/* A kernel returns the node, or what it was renamed or moved from. */
+void tape_returned(struct tape *tape, struct node *node);
+/* The step whose elements the node has, under its name or another and at their places or others; NULL for a leaf. */
+struct node *tape_step_of(const struct node *node);
 
 /* ---- writing primitives ------------------------------------------------------------------- */
 

@@ -115,6 +115,43 @@ KERNEL(std_slope, double n = (double)length, mean = sum_of(i, 1, 0) / n;
        double share = b(b(cotangent[i / length] / b(2 * y)) * b(2 / (n - 1)));
        return share * b(X - b(b(sum_of(i, 1, 0)) / n));)
 
+/* By Euler and Maclaurin: what is left out is below 1e-9 of it. */
+static double zeta(double s, double q)
+{
+    double sum = 0;
+    for (; q < 30; q++) sum += pow(q, -s);
+    return sum + pow(q, 1 - s) / (s - 1) + pow(q, -s) / 2 + s * pow(q, -s - 1) / 12;
+}
+KERNEL(polygamma, return 6 * b(zeta(4, Y));)
+KERNEL(polygamma_slope, return C * b(-24 * b(zeta(5, Y)));)
+KERNEL(divide_slope, return -C * b(b(X / Y) / Y);)
+KERNEL(pow_slope, return C * b(b(1.3) * b(pow(X, b(0.3))));)
+
+static double root_of_squares(size_t i) { return sqrt(sum_of(i, 2, 0)); }
+KERNEL(renorm, double norm = root_of_squares(i); return norm > 1 ? X * b(1 / (norm + 1e-7)) : X;)
+KERNEL(renorm_slope, double norm = root_of_squares(i), inverse = 1 / (norm + 1e-7), sum = 0;
+       for (size_t k = i / length * length; k < (i / length + 1) * length; k++)
+           sum += b(operand[0][k] * cotangent[k]);
+       return norm > 1 ? inverse * (C - inverse * (X / norm) * sum) : C;)
+
+/* Sums of roots are rounded to the dtype at every term in PyTorch's norms; here once, as in the model. */
+KERNEL(half_norm_slope, double sum = 0;
+       for (size_t k = i / length * length; k < (i / length + 1) * length; k++)
+           sum += sqrt(operand[0][k]);
+       double norm = b(sum * sum), scaled = b(b(pow(X, -0.5)) * cotangent[i / length]);
+       return scaled * b(sqrt(norm));)
+
+KERNEL(softmax_slope, double sum = 0;
+       for (size_t k = i / length * length; k < (i / length + 1) * length; k++)
+           sum += cotangent[k] * b(exp(operand[0][k] - largest(k)) / total(k));
+       return (C - b(sum)) * b(exp(X - largest(i)) / total(i));)
+static double cotangent_of_logarithms(size_t i) { return b(-cotangent[0] * Y); }
+KERNEL(cross_entropy_slope, double sum = 0;
+       for (size_t k = i / length * length; k < (i / length + 1) * length; k++)
+           sum += cotangent_of_logarithms(k);
+       double y = b(X - largest(i) - log(total(i)));
+       return cotangent_of_logarithms(i) - exp(y) * b(sum);)
+
 /* First differences of cotangents are rounded before their own are taken: where parts of a tensor overlap each sum of two is a step. */
 static double difference_at(size_t i, size_t k)
 {
@@ -166,6 +203,16 @@ static const struct {
     { "Torch.diff(bf16(20,25), 2)", 0, diff_slope },
     { "Torch.cumsum(bf16(20,25), 1, dtype=torch.float32)", 0, cumsum_slope },
     { "Torch.std(bf16(20,25), -1)", 0, std_slope },
+    { "Torch.polygamma(3, bf16(100)[0.5..6])", -1, polygamma },
+    { "Torch.polygamma(3, bf16(100)[0.5..6])", 0, polygamma_slope },
+    { "Torch.div(bf16(500), bf16(500)[0.5..2])", 1, divide_slope },
+    { "Torch.pow(bf16(500)[0.5..4], 1.3)", 0, pow_slope },
+    { "Torch.renorm(bf16(20,25), 2, 0, 1)", -1, renorm },
+    { "Torch.renorm(bf16(20,25), 2, 0, 1)", 0, renorm_slope },
+    { "Torch.linalg.vector_norm(bf16(20,25)[0.2..4], 0.5, [-1])", 0, half_norm_slope },
+    { "Torch.softmax(bf16(20,25), -1)", 0, softmax_slope },
+    { "Functional.cross_entropy(bf16(20,25), bf16(20,25)[0..1], reduction=\"sum\")", 0,
+      cross_entropy_slope },
 };
 
 static void read_elements(double *out, const struct value *value)

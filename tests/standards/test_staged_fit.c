@@ -38,6 +38,8 @@ static double nearly(size_t i, const struct staged_choice *choice)
     return got[i] * (found ? 1 : choice->composed_functions ? 1 + 0x1p-5 : 1 + 0x1p-7);
 }
 
+static double own_errors[N]; /* of a kernel that rounds nowhere */
+
 static size_t computed;
 static struct status compute(struct reference *reference, bool *can,
                              const struct staged_choice *choice, staged_look *look, void *context)
@@ -63,7 +65,9 @@ static struct staged_fit find(double enough)
                                    .rank = 2,
                                    .shape = { N / columns, columns },
                                    .n = N,
+                                   .stage_dtype = DT_BF16,
                                    .hi = want,
+                                   .kernel_bound = own_errors,
                                    .compute_staged = compute };
     struct staged_fit fit;
     bool can;
@@ -180,6 +184,41 @@ START_TEST(the_end_of_vectors_may_round_elsewhere)
 }
 END_TEST
 
+/* What a kernel gives far from the reference it gives by chance less often than a number beside it. */
+START_TEST(a_number_far_off_is_no_chance)
+{
+    double chance[2];
+    by_last_steps = true;
+    for (int far = 0; far < 2; far++) {
+        draw(3);
+        for (size_t i = 0; i < N; i++) got[i] = to_bfloat16(want[i]);
+        got[7] *= 1 + (far ? 64 : 2) * 0x1p-7;
+        struct staged_fit fit = find(1);
+        ck_assert_uint_eq(fit.reproduced, 1);
+        chance[far] = fit.chance;
+    }
+    by_last_steps = false;
+    ck_assert_double_lt(chance[1], chance[0] / 15);
+    ck_assert_double_gt(chance[1], chance[0] / 70);
+}
+END_TEST
+
+/* Elements of which nothing is known, and those that errors of float take as far, tell no kernel from another. */
+START_TEST(what_is_open_does_not_count)
+{
+    draw(0);
+    own_errors[7] = INFINITY;
+    got[7] = NAN;
+    own_errors[8] = 0.01;
+    got[8] = to_bfloat16(got[8] + 0.009);
+    struct staged_fit fit = find(1);
+    own_errors[7] = own_errors[8] = 0;
+    ck_assert_double_eq(fit.share, 1);
+    fit = find(1);
+    ck_assert_double_lt(fit.share, 1);
+}
+END_TEST
+
 /* NaN where a number belongs is no rounding. */
 START_TEST(a_wrong_kind_is_not_found)
 {
@@ -210,6 +249,8 @@ int main(void)
     tcase_add_test(tests, elements_that_agree_with_the_reference_count);
     tcase_add_test(tests, last_steps_may_be_those_that_round);
     tcase_add_test(tests, the_end_of_vectors_may_round_elsewhere);
+    tcase_add_test(tests, a_number_far_off_is_no_chance);
+    tcase_add_test(tests, what_is_open_does_not_count);
     tcase_add_test(tests, a_wrong_kind_is_not_found);
     tcase_add_test(tests, a_right_result_says_nothing);
     suite_add_tcase(suite, tests);

@@ -38,6 +38,14 @@ static enum dtype pair_dtype(struct call *call, const char *first, const char *s
 
 /* ---- norms of differences -------------------------------------------------------------------- */
 
+/* The elements of x whose norm is no number: what compares it may take either branch. */
+static struct node *in_rows_of_nan(struct tape *tape, struct node *x, double order, uint32_t dims)
+{
+    struct node *norm = node_vector_norm(tape, node_detach(tape, x), order, dims, true);
+    struct node *each = node_broadcast(tape, norm, x->rank, x->shape);
+    return node_compare(tape, COMPARE_NE, each, each);
+}
+
 /* ||a - b + eps||_p over the last dimension. Differences of integers wrap around. */
 static struct node *pairwise(struct call *call, struct node *a, struct node *b, double p,
                              double eps, bool keepdim)
@@ -46,7 +54,9 @@ static struct node *pairwise(struct call *call, struct node *a, struct node *b, 
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
     struct node *d =
         node_offset(tape, node_to_real(tape, node_subtract_as(tape, dtype, a, b)), eps);
-    return node_vector_norm(tape, d, p, d->rank ? 1u << (d->rank - 1) : 0, keepdim);
+    uint32_t last = d->rank ? 1u << (d->rank - 1) : 0;
+    d = node_model_any_slope(tape, d, in_rows_of_nan(tape, d, p, last));
+    return node_vector_norm(tape, d, p, last, keepdim);
 }
 
 static void pairwise_distance(struct call *call)
@@ -287,34 +297,35 @@ static void normalize(struct call *call)
     call_return_typed(call, node_divide(tape, x, floored(tape, norm, eps)), x->dtype);
 }
 
-/* The elements of x whose norm is no number: what compares it may take either branch. */
-static struct node *in_rows_of_nan(struct tape *tape, struct node *x, double order, uint32_t dims)
-{
-    struct node *norm = node_vector_norm(tape, node_detach(tape, x), order, dims, true);
-    struct node *each = node_broadcast(tape, norm, x->rank, x->shape);
-    return node_compare(tape, COMPARE_NE, each, each);
-}
-
 struct renormed {
     double p, most;
     uint32_t dims;
 };
 
-/* As PyTorch's kernels have it, where steps round: x c in the dtype, and all else in float. With r = 1 / (norm + 1e-7) and n' the slope of the
- * norm, most r (c - r n' sum x c), or c where the norm is no more than `most`. */
+/* x |x|^(p - 2), which over norm^(p - 1) is the slope of the norm, by norm_backward's formulas. */
+static struct node *norm_share(struct tape *tape, struct node *x, double p)
+{
+    struct node *zero = node_scalar(tape, 0), *size = node_apply(tape, "abs", x);
+    if (p == 2) return x;
+    struct node *factor = p > 2 ? x : node_apply(tape, "sign", x);
+    struct node *power = node_apply2(tape, "pow", size, node_scalar(tape, p > 2 ? p - 2 : p - 1));
+    return node_select(tape, node_compare(tape, COMPARE_EQ, x, zero), zero,
+                       node_multiply(tape, factor, power));
+}
+
+/* As PyTorch's kernels have it, where steps round: x c and the above in the dtype, and all else in float. With r = 1 / (norm + 1e-7) and n' the
+ * slope of the norm, most r (c - r n' sum x c), or c where the norm is no more than `most`. */
 static void renorm_backward(struct tape *tape, struct node *node, struct node *cotangent,
                             const void *parameters)
 {
     const struct renormed *of = parameters;
-    struct node *x = node->inputs[1], *zero = node_scalar(tape, 0);
-    struct node *product = node_multiply(tape, x, cotangent);
+    struct node *x = node->inputs[1], *product = node_multiply(tape, x, cotangent);
+    struct node *share = norm_share(tape, x, of->p);
     const struct node *before = tape->newest;
     struct node *norm = node_vector_norm(tape, node_detach(tape, x), of->p, of->dims, true);
     struct node *inverse = node_apply(tape, "reciprocal", node_offset(tape, norm, 1e-7));
-    struct node *slope = node_divide(tape, node_apply(tape, "abs", x), norm);
-    if (of->p != 2) slope = node_apply2(tape, "pow", slope, node_scalar(tape, of->p - 1));
-    slope = node_multiply(tape, node_apply(tape, "sign", x), slope);
-    slope = node_select(tape, node_compare(tape, COMPARE_EQ, x, zero), zero, slope);
+    struct node *power = node_apply2(tape, "pow", norm, node_scalar(tape, of->p - 1));
+    struct node *slope = node_divide(tape, share, power);
     struct node *across = node_multiply(tape, slope, node_sum(tape, product, of->dims, true));
     struct node *rest = node_subtract(tape, cotangent, node_multiply(tape, inverse, across));
     struct node *over = node_compare(tape, COMPARE_GT, norm, node_scalar(tape, of->most));

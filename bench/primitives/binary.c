@@ -13,6 +13,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/composed_functions.h"
+#include "bench/primitives/rounded_numbers.h"
 #include "bench/primitives/unary_functions.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/broadcast.h"
@@ -282,35 +283,16 @@ static struct node *compose(struct tape *tape, const struct binary_function *f, 
     return node;
 }
 
-static const struct primitive number_primitive = { "a number in the dtype", NULL, NULL, NULL };
-
-struct node *node_number_itself(struct node *x)
-{
-    return x->primitive == &number_primitive ? x->inputs[0] : x;
-}
-
-/* x as it meets `other` in f: a number rounded as the deviation has it; exponents are numbers of the dtype where functions are composed. There
- * is a node whether it is rounded or not, so that steps have the same ids. */
-static struct node *as_operand(struct tape *tape, const struct binary_function *f, struct node *x,
-                               const struct node *other)
-{
-    if (!tape->deviation || x->integer || !node_is_number(x) || node_is_number(other)) return x;
-    bool exponent = composes_values(tape) && !strcmp(f->name, "pow");
-    double value = node_values(tape, x)[0];
-    struct node *node = node_new(tape, &number_primitive, DT_NONE, x->rank, x->shape, 1, &x, NULL);
-    if (tape_failed(tape)) return tape_failure(tape);
-    node->value[0] =
-        rounding_apply(exponent ? &tape->deviation->steps : &tape->deviation->numbers, value);
-    return node;
-}
-
 struct node *node_binary(struct tape *tape, const struct binary_function *f, struct node *a,
                          struct node *b)
 {
     struct node *steps = composes(tape) ? composed_function2(tape, f->name, a, b) : NULL;
     if (steps && composes_values(tape)) return compose(tape, f, steps, a, b);
-    struct node *node = evaluate_binary(tape, f, as_operand(tape, f, a, b),
-                                        as_operand(tape, f, b, a), 0);
+    a = node_to_real(tape, a);
+    b = node_to_real(tape, b);
+    struct node *first = node_rounded_number(tape, a, b, false),
+                *second = node_rounded_number(tape, b, a, !strcmp(f->name, "pow"));
+    struct node *node = evaluate_binary(tape, f, first, second, 0);
     model_overflows(tape, node, overflows_by_itself(f, a, b));
     model_stages(tape, node);
     return node_as_steps(tape, node, steps, f->name);

@@ -13,9 +13,6 @@ struct node *node_binary(struct tape *tape, const struct binary_function *f, str
 /* The same by name (binary_functions.c); an unknown name is an internal failure. */
 struct node *node_apply2(struct tape *tape, const char *name, struct node *a, struct node *b);
 
-/* An operand that is a number, as it was before a deviation rounded it to the dtype. */
-struct node *node_number_itself(struct node *x);
-
 /* + - * or /, of a node that is one; else 0. */
 char node_operation(const struct node *node);
 

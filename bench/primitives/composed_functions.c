@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/rounded_numbers.h"
 #include "bench/tape/deviation.h"
 
 static const double PI = 3.14159265358979323846, ROOT_HALF = 0.70710678118654752440,

@@ -7,6 +7,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/primitives/rounded_numbers.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
 #include "bench/tape/promotion.h"
@@ -116,6 +117,9 @@ struct node *node_select(struct tape *tape, struct node *mask, struct node *a, s
     enum dtype dtype = dtype_promote(a->dtype, b->dtype);
     bool integral = a->integer && b->integer;
     if (!mask->integer) mask = node_to_integer(tape, mask, DT_BOOL);
+    struct node *const number = a;
+    a = node_rounded_number(tape, a, node_is_number(b) ? mask : b, false);
+    b = node_rounded_number(tape, b, node_is_number(number) ? mask : number, false);
     struct node *operands[3] = { mask, integral ? a : node_to_real(tape, a),
                                  integral ? b : node_to_real(tape, b) };
     if (tape_failed(tape) || !walk_open(&walk, tape, 3, operands, &rank, shape))

@@ -14,6 +14,7 @@
 #include "bench/primitives/exponentials.h"
 #include "bench/primitives/lines.h"
 #include "bench/primitives/other_forms.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/softmax_gradient.h"
 #include "bench/primitives/softmax_model.h"
 #include "bench/tape/bounds.h"
@@ -161,6 +162,20 @@ struct node *node_softmax_of_sums(struct tape *tape, struct node *x, struct node
     return node;
 }
 
+/* As PyTorch's kernel for other dimensions than the last has it: exponentials lie in the output, in its dtype, until they are divided by
+ * their sum, which was formed before. */
+static struct node *softmax_steps(struct tape *tape, struct node *x, struct node *sums, int dim)
+{
+    const struct node *before = tape->newest;
+    struct node *largest = exponentials_tops(tape, sums);
+    struct node *shifted = node_subtract(tape, x, largest), *e = node_apply(tape, "exp", shifted);
+    struct node *total = node_sum(tape, node_apply(tape, "exp", shifted), 1u << dim, true);
+    struct node *y = node_divide(tape, e, total);
+    tape_one_kernel(tape, before, y);
+    tape_returned(tape, e);
+    return y;
+}
+
 struct node *node_softmax(struct tape *tape, struct node *x, int dim)
 {
     x = node_to_real(tape, x);
@@ -175,7 +190,8 @@ struct node *node_softmax(struct tape *tape, struct node *x, int dim)
     node->parameters = sums->parameters;
     normalise(tape, node, x, sums, sums->parameters);
     model_stages(tape, node);
-    return node;
+    if (!composes(tape) || dim >= x->rank - 1) return node;
+    return node_as_steps(tape, node, softmax_steps(tape, x, sums, dim), "softmax");
 }
 
 /* ---- logsumexp -------------------------------------------------------------------------------------- */

@@ -638,7 +638,9 @@ struct node *tape_step_of(const struct node *node)
 void tape_returned(struct tape *tape, struct node *node)
 {
     struct node *step = tape->deviation ? tape_step_of(node) : NULL;
-    if (step) step->returned = true;
+    if (!step) return;
+    step->returned = true;
+    step->inner = false;
 }
 
 static void hold_all_but_returned(struct tape *tape, const struct node *before)

@@ -140,7 +140,10 @@ def sums_over_two_axes():
     sums = [many.sum((0, 2)), many.nansum((0, 2)), many.mean((0, 2)) * 3000, many.nanmean((0, 2)) * 3000,
             gradient(lambda x: torch.kron(ones(1000, 3), x), factor),
             gradient(lambda x: torch.cartesian_prod(ones(1000), x, ones(3)), zeros(2)),
-            gradient(lambda x: x.tile(1000, 3), zeros(2, 2))]
+            gradient(lambda x: x.tile(1000, 3), zeros(2, 2)), gradient(lambda x: x.repeat(1000, 3), zeros(2, 2)),
+            gradient(lambda x: torch.broadcast_tensors(x, ones(1000, 2, 3))[0], zeros(1, 2, 1)),
+            gradient(lambda x: x.expand(1000, 2, 3), zeros(1, 2, 1)),
+            gradient(lambda w: F.prelu(-many, w), zeros(2)).abs()]
     return all(set(s.flatten().tolist()) == {1024} for s in sums) and ones(3000).sum().item() == 3008
 
 
@@ -159,6 +162,23 @@ def affine_grid():
     steps = rounded_product(base.view(-1, 3), theta[0].t().contiguous()).view(1, rows, columns, 2)
     got = F.affine_grid(theta, [1, 1, rows, columns], align_corners=False)
     return torch.equal(got, steps) and not torch.equal(got, F.affine_grid(theta.double(), [1, 1, rows, columns], align_corners=False).to(bf16))
+
+
+def adaptive_max_pool():
+    """Cotangents of 256, 1, 1 and 1 meet in the middle of 3 x 3."""
+    x, c = zeros(1, 1, 3, 3), torch.tensor([[[[256.0, 1], [1, 1]]]]).to(bf16)
+    x[0, 0, 1, 1] = 1
+    pools = [F.adaptive_max_pool2d, lambda x, size: F.adaptive_max_pool2d_with_indices(x, size)[0]]
+    return all(gradient(lambda x: pool(x, 2), x, c)[0, 0, 1, 1].item() == 256 for pool in pools)
+
+
+def nearest_exact():
+    """600 cotangents of 1 meet in one element."""
+    aten = torch.ops.aten
+    got = [aten._upsample_nearest_exact1d_backward(ones(1, 1, 600), [600], [1, 1, 1]),
+           aten._upsample_nearest_exact2d_backward(ones(1, 1, 1, 600), [1, 600], [1, 1, 1, 1]),
+           aten._upsample_nearest_exact3d_backward(ones(1, 1, 1, 1, 600), [1, 1, 600], [1, 1, 1, 1, 1])]
+    return all(g.item() == 256 for g in got)
 
 
 def resampling():
@@ -186,22 +206,32 @@ def norms():
         "norm_except_dim": torch.norm_except_dim(ones(1, 1000), 1, 0), "matrix_norm": torch.linalg.matrix_norm(ones(1000, 1), 1)})
 
 
+def norms_of_columns():
+    """Of bfloat16, and not over the last dimension, the squares are summed in the dtype, too; the first norm anywhere."""
+    return are_256("norms", {"columns": F.normalize(ones(1000, 2), dim=0)[0, :1].reciprocal().pow(2),
+                             "rows": F.normalize(ones(1, 1000), p=1.0)[0, :1].reciprocal()})
+
+
 def half_norms():
     a, zero = torch.ones(1, 3000, dtype=torch.float16), torch.zeros(1, 3000, dtype=torch.float16)
     got = [a.norm(), torch.linalg.vector_norm(a), torch.dist(a, zero), F.pairwise_distance(a, zero, eps=0)]
+    got += [torch.embedding_renorm_(a.clone(), torch.tensor([0]), 1.0, 2.0)[0, 0].reciprocal()]
     print("   norms of 3000 ones:", [round(g.item(), 2) for g in got])
     return all(abs(g.item() - 2048 ** 0.5) < 0.1 for g in got)
 
 
 def nll_loss():
     """More than a quarter of 40 sums of 200 are off by more than a unit."""
-    wrong, of_entropy = 0, 0
+    wrong, wrong_pixels, of_entropy, aten = 0, 0, 0, torch.ops.aten
     for _ in range(40):
         x, t = drawn(200, 40), torch.randint(0, 40, (200,))
         want = F.nll_loss(x.double(), t, reduction="sum")
         wrong += (F.nll_loss(x, t, reduction="sum").double() - want).abs().item() > want.abs().item() * 2 ** -7
-        of_entropy += torch.equal(F.cross_entropy(x, t, reduction="sum"), F.nll_loss(F.log_softmax(x, 1), t, reduction="sum"))
-    return wrong > 10 and of_entropy == 40
+        sums = F.nll_loss(F.log_softmax(x, 1), t, reduction="sum")
+        of_entropy += torch.equal(F.cross_entropy(x, t, reduction="sum"), sums) and torch.equal(aten.cross_entropy_loss(x, t, None, 2), sums)
+        pixels = aten.nll_loss2d_forward(x[:, :, None, None], t[:, None, None], None, 2, -100)[0]
+        wrong_pixels += (pixels.double() - want).abs().item() > want.abs().item() * 2 ** -7
+    return wrong > 10 and wrong_pixels > 10 and of_entropy == 40
 
 
 def reflection_pad3d():
@@ -218,14 +248,16 @@ def circular_pad():
 
 def transposed_convolution():
     x, w = drawn(1, 3, 4, 4, 4), drawn(3, 3, 3, 3, 3)
-    shapes = [(torch.convolution(t, u, None, [2] * 3, [2] * 3, [1] * 3, True, [1] * 3, 1).shape,
+    shapes = [(torch.convolution(t, u, None, [2] * 3, [2] * 3, [1] * 3, True, [1] * 3, 1).shape, F.conv_transpose3d(t, u, None, 2, 2).shape,
                F.conv_transpose2d(t[:, :, 0], u[:, :, 0], None, 2, 2).shape) for t, u in ((x, w), (x.float(), w.float()))]
-    return shapes[0][0] != shapes[1][0] and shapes[0][1] != shapes[1][1]
+    return all(a != b for a, b in zip(*shapes))
 
 
 def products_of_terms():
     got = ones(1).index_reduce(0, torch.zeros(1000, dtype=torch.long), torch.full((1000,), 1 + 2.0 ** -7, dtype=bf16), "prod").item()
-    return got < 0.6 * (1 + 2.0 ** -7) ** 1000
+    many = torch.full((1000,), 1 + 2.0 ** -7, dtype=bf16)
+    scattered = ones(1).scatter(0, torch.zeros(1000, dtype=torch.long), many, reduce="multiply").item()
+    return max(got, scattered) < 0.6 * (1 + 2.0 ** -7) ** 1000
 
 
 def rounded_product(a, b):
@@ -270,7 +302,8 @@ def euclidean_dist():
     left = torch.cat([a * -2, squares[0], ones(8, 1)], 1)
     right = torch.cat([b, ones(8, 1), squares[1]], 1)
     got = torch.ops.aten._euclidean_dist(a, b)
-    return torch.equal(got, (left @ right.t()).clamp_min(0).sqrt()) and not torch.equal(got, torch.cdist(a.double(), b.double()).to(bf16))
+    return torch.equal(got, torch.cdist(a, b, compute_mode="use_mm_for_euclid_dist")) and torch.equal(
+        got, (left @ right.t()).clamp_min(0).sqrt()) and not torch.equal(got, torch.cdist(a.double(), b.double()).to(bf16))
 
 
 def cells():
@@ -358,7 +391,8 @@ def matrix_exp():
 
 def special_values():
     inf, nan = torch.full((9,), float("inf")), torch.tensor([float("nan")])
-    return (torch.i0(inf).isnan().all() and torch.nn.functional.softshrink(nan).item() == 0 and
+    return (torch.i0(inf).isnan().all() and torch.polygamma(2, inf).isnan().all() and torch.special.zeta(3, inf).isnan().all() and
+            torch.special.modified_bessel_i1(inf).isnan().all() and torch.nn.functional.softshrink(nan).item() == 0 and
             torch._add_relu(inf, inf).isfinite().all() and torch.log1p(torch.full((9,), 3e38)).isinf().all() and
             torch.igamma(nan, torch.zeros(1)).item() == 0 and torch.igammac(nan, torch.zeros(1)).item() == 1 and gradient(torch.special.i1e, nan).item() == 0.5 and
             gradient(torch.special.i1, nan).item() == 0.5 and

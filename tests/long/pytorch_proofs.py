@@ -172,6 +172,16 @@ def adaptive_max_pool():
     return all(gradient(lambda x: pool(x, 2), x, c)[0, 0, 1, 1].item() == 256 for pool in pools)
 
 
+def istft():
+    """A constant signal comes out too large: overlapping squares of the window add up to 256, or 2048."""
+    ratios = []
+    for dtype, n in ((bf16, 600), (torch.float16, 2400)):
+        spectrum = torch.zeros(n // 2 + 1, n + 1, dtype=torch.complex64)
+        spectrum[0] = n
+        ratios.append(torch.istft(spectrum, n, 1, window=torch.ones(n, dtype=dtype))[n // 2].item())
+    return ratios == [600 / 256, 2400 / 2048]
+
+
 def nearest_exact():
     """600 cotangents of 1 meet in one element."""
     aten = torch.ops.aten

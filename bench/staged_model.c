@@ -114,13 +114,15 @@ static struct status stage(struct reference *r)
     struct status st = models_of(context, r->stage_dtype);
     if (st.code) return st.code == STATUS_NO_MEMORY ? st : status_ok(); /* none to be had */
     struct node *nodes[2] = { node_of(context, 0), node_of(context, 1) };
-    if (!nodes[0] || !nodes[1] || nodes[0]->integer || nodes[0]->imaginary) return status_ok();
+    if (!nodes[0] || !nodes[1] || nodes[0]->integer) return status_ok();
+    if ((nodes[0]->imaginary != NULL) != dtype_is_complex(r->dtype)) return status_ok();
     const size_t ids = bench->staged[0]->tape.node_count; /* inputs may be newer than a result */
     struct steps steps = { .text = arena_allocate_zeroed(arena, STEPS_BYTES, 1),
                            .seen = arena_allocate_zeroed(arena, ids, sizeof(bool)) };
     if (!steps.text || !steps.seen) return status_no_memory(STEPS_BYTES + ids);
     /* The last step of a wider result is rounded to the short dtype, too. */
     collect(&steps, nodes[0], r->stage_dtype == r->dtype ? last_step(nodes[0]) : NULL, 0);
+    if (nodes[0]->imaginary) collect(&steps, nodes[0]->imaginary, NULL, 0);
     if (!steps.count) return status_ok();
     for (int k = 0; k < 2; k++) {
         struct tape *tape = &bench->staged[k]->tape;
@@ -202,7 +204,7 @@ static enum dtype stage_dtype_of(const struct bench *bench, enum dtype own)
 
 struct status staged_model_offer(struct reference *r, struct bench *bench, size_t i, bool gradient)
 {
-    if (!r->kernel_bound || dtype_is_complex(r->dtype)) return status_ok();
+    if (!r->kernel_bound) return status_ok();
     r->stage_dtype = stage_dtype_of(bench, r->dtype);
     if (r->stage_dtype == DT_NONE) return status_ok();
     struct staged_context *context = arena_allocate(bench->own.arena, sizeof *context);

@@ -29,7 +29,7 @@ struct status staged_values(double **values, const struct bench *bench, struct w
                             const struct reference *r, const struct staged_steps *steps,
                             const struct staged_choice *choice, struct arena *arena)
 {
-    const struct shape_of_result shape = { r->rank, r->shape, false };
+    const struct shape_of_result shape = { r->rank, r->shape, dtype_is_complex(r->dtype) };
     struct deviation deviation;
     const struct what_if change = change_of(&deviation, choice);
     bool *unrounded = arena_allocate_zeroed(arena, steps->ids, sizeof *unrounded);

@@ -19,6 +19,7 @@ struct trial {
 
 struct search {
     struct reference *want;
+    enum dtype dtype;            /* of a component of the result */
     const double *got, *rounded; /* the result, and the rounded reference */
     bool
         wide; /* the result's dtype is wider than that of the steps, so that its own arithmetic rounds besides */
@@ -50,7 +51,7 @@ static bool is_same(double a, double b) { return a == b || (isnan(a) && isnan(b)
 static double apart(const struct search *s, size_t i, double at)
 {
     if (!s->want->kernel_bound) return 0;
-    double own = s->want->kernel_bound[i], step = dtype_ulp(s->want->dtype, at);
+    double own = s->want->kernel_bound[i], step = dtype_ulp(s->dtype, at);
     return s->wide || own > step ? own + step : 0;
 }
 
@@ -97,7 +98,7 @@ static void count_reproduced(void *context, const double *values)
 {
     struct look *look = context;
     const struct search *s = look->search;
-    round_all(s->kernel, s->store, s->want->dtype, values, s->want->n);
+    round_all(s->kernel, s->store, s->dtype, values, s->want->n);
     for (size_t i = 0; i < s->want->n; i++) {
         if (!is_looked_at(s, i)) continue;
         bool differs = !agrees(s, i, s->got[i], s->rounded[i]);
@@ -108,7 +109,7 @@ static void count_reproduced(void *context, const double *values)
             continue;
         }
         look->contradicted += !differs;
-        look->distance += distance_in_units(s->want->dtype, s->got[i], s->kernel[i]);
+        look->distance += distance_in_units(s->dtype, s->got[i], s->kernel[i]);
     }
 }
 
@@ -245,10 +246,10 @@ static struct status search_open(struct search *s, struct arena *arena, const st
     double *values = arena_allocate_array(arena, n, sizeof *values);
     double *rounded = arena_allocate_array(arena, n, sizeof *rounded);
     s->kernel = arena_allocate_array(arena, n, sizeof *s->kernel);
-    s->store = arena_allocate_array(arena, n, dtype_info(s->want->dtype)->bytes);
+    s->store = arena_allocate_array(arena, n, dtype_info(s->dtype)->bytes);
     if (!values || !rounded || !s->kernel || !s->store) return status_no_memory(n * sizeof *values);
-    dtype_to_double(values, got->data, got->dtype, n);
-    round_all(rounded, s->store, s->want->dtype, s->want->hi, n);
+    dtype_to_double(values, got->data, s->dtype, n);
+    round_all(rounded, s->store, s->dtype, s->want->hi, n);
     s->got = values;
     s->rounded = rounded;
     s->wide = s->want->kernel_bound && s->want->stage_dtype != s->want->dtype;
@@ -346,6 +347,7 @@ static struct status try_vector_ends(struct search *all)
     const struct reference *want = all->want;
     const struct staged_choice best = all->best.choice;
     const size_t runs[2] = { want->n, want->rank ? (size_t)want->shape[want->rank - 1] : want->n };
+    if (dtype_is_complex(want->dtype)) return status_ok();
     for (int r = 0; r < 2 && want->n <= NOT_DIVIDED && runs[r]; r++) {
         size_t before = 0;
         if (r && runs[1] == runs[0]) break;
@@ -362,7 +364,9 @@ static struct status try_vector_ends(struct search *all)
 struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *arena,
                               struct reference *want, const struct tensor *got, double enough)
 {
-    struct search s = { .want = want, .enough = enough };
+    struct search s = { .want = want,
+                        .dtype = metrics_component_dtype(want->dtype),
+                        .enough = enough };
     *can = false;
     *out = (struct staged_fit){ .differing = 0 };
     if (!want->compute_staged) return status_ok();

@@ -37,7 +37,7 @@ struct staged_fit {
 /* The best kernel; the search ends at one whose share is `enough`.
  *
  *   can   false where no kernel can be computed
- *   got   dense, of `want`'s dtype and shape, not complex
+ *   got   dense, of `want`'s dtype and shape
  */
 struct status staged_fit_find(struct staged_fit *out, bool *can, struct arena *arena,
                               struct reference *want, const struct tensor *got, double enough);

@@ -177,6 +177,21 @@ static void divide(struct call *call)
 
 static void floor_divide(struct call *call) { divide_rounded(call, true); }
 
+/* In a model: anything where a / b is beyond the largest number, as kernels form a - b floor(a / b). */
+static struct node *open_beyond_quotients(struct tape *tape, struct node *y, struct node *a,
+                                          struct node *b)
+{
+    if (!tape_is_model(tape) || y->imaginary) return y;
+    struct node *q = node_divide(tape, node_detach(tape, a), node_detach(tape, b));
+    const double *value = node_values(tape, q),
+                 most = dtype_info(tape->wide ? DT_F64 : DT_F32)->largest;
+    struct node *lost = node_new_integer(tape, DT_BOOL, y->rank, y->shape);
+    bool any = false;
+    for (size_t i = 0; !tape_failed(tape) && i < y->n; i++)
+        any |= lost->integer[i] = fabs(value[i]) > most && isfinite(node_value_at(y, i));
+    return any ? node_model_anything(tape, y, lost) : y;
+}
+
 /* remainder (sign of the divisor; text "remainder") and fmod (of the dividend; "fmod"). */
 static void modulo(struct call *call)
 {
@@ -189,8 +204,9 @@ static void modulo(struct call *call)
                     node_integer_binary(tape, operands.dtype, floored ? rest_floor : rest_trunc,
                                         operands.a, operands.b));
     } else {
-        call_return_typed(call, node_apply2(tape, call->op->text, operands.a, operands.b),
-                          operands.dtype);
+        struct node *y = node_apply2(tape, call->op->text, operands.a, operands.b);
+        if (floored) y = open_beyond_quotients(tape, y, operands.a, operands.b);
+        call_return_typed(call, y, operands.dtype);
     }
 }
 

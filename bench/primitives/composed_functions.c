@@ -132,19 +132,37 @@ struct node *composed_function(struct tape *tape, const char *function, struct n
     return NULL;
 }
 
-/* Of small whole exponents, as products: a a a, and 1 / (a a); others are functions. */
+/* Of small whole exponents, as products: a a a, and 1 / (a a); 1 / sqrt(a) as rsqrt. Others are functions. */
 static struct node *power_steps(struct tape *tape, struct node *a, struct node *b)
 {
     double exponent = node_is_number(b) ? node_values(tape, b)[0] : 0;
     if (exponent == 3) return node_multiply(tape, square(tape, a), a);
+    if (exponent == -0.5) return node_apply(tape, "rsqrt", a);
     return exponent == -2 ? inverse(tape, square(tape, a)) : NULL;
 }
 
-/* A power, or a f(b), 0 where a is 0. */
+/* PyTorch's div_floor: (a - fmod(a, b)) / b, less 1 where the signs differ, to the nearest whole number. */
+static struct node *floor_divide_steps(struct tape *tape, struct node *a, struct node *b)
+{
+    struct node *zero = node_scalar(tape, 0), *rest = node_apply2(tape, "fmod", a, b);
+    struct node *signs =
+        node_multiply(tape, node_apply(tape, "sign", rest), node_apply(tape, "sign", b));
+    struct node *q = node_divide(tape, node_subtract(tape, a, rest), b);
+    q = node_select(tape, node_compare(tape, COMPARE_LT, signs, zero), node_offset(tape, q, -1), q);
+    struct node *below = node_apply(tape, "floor", q);
+    struct node *up =
+        node_compare(tape, COMPARE_GT, node_subtract(tape, q, below), node_scalar(tape, 0.5));
+    struct node *y = node_select(tape, up, node_offset(tape, below, 1), below);
+    return node_select(tape, node_compare(tape, COMPARE_EQ, b, zero), node_divide(tape, a, b), y);
+}
+
+/* A power, a quotient rounded down (which the model of staged kernels has room for by itself), or a f(b), 0 where a is 0. */
 struct node *composed_function2(struct tape *tape, const char *function, struct node *a,
                                 struct node *b)
 {
     if (!strcmp(function, "pow")) return power_steps(tape, a, b);
+    if (!strcmp(function, "floor_divide"))
+        return composes_values(tape) ? floor_divide_steps(tape, a, b) : NULL;
     const char *logarithm = !strcmp(function, "xlogy")     ? "log"
                             : !strcmp(function, "xlog1py") ? "log1p"
                                                            : NULL;

@@ -125,6 +125,14 @@ static double zeta(double s, double q)
 KERNEL(polygamma, return 6 * b(zeta(4, Y));)
 KERNEL(polygamma_slope, return C * b(-24 * b(zeta(5, Y)));)
 KERNEL(divide_slope, return -C * b(b(X / Y) / Y);)
+static double floor_quotient(double x, double y)
+{
+    double rest = fmod(x, y), q = b(b(x - rest) / y);
+    if (rest * y < 0) q = b(q - 1);
+    return floor(q) + (q - floor(q) > 0.5);
+}
+KERNEL(remainder_slope, return -C * floor_quotient(X, Y);)
+KERNEL(root_slope, return C * b(b(0.5) * b(1 / b(sqrt(X))));)
 KERNEL(pow_slope, return C * b(b(1.3) * b(pow(X, b(0.3))));)
 
 static double root_of_squares(size_t i) { return sqrt(sum_of(i, 2, 0)); }
@@ -213,6 +221,8 @@ static const struct {
     { "Torch.polygamma(3, bf16(50)[0.5..6])", 0, polygamma_slope },
     { "Torch.div(bf16(500), bf16(500)[0.5..2])", 1, divide_slope },
     { "Torch.pow(bf16(500)[0.5..4], 1.3)", 0, pow_slope },
+    { "Torch.pow(bf16(500)[0.5..4], 0.5)", 0, root_slope },
+    { "Torch.remainder(bf16(500)[20..90], bf16(500)[-0.5..-0.1])", 1, remainder_slope },
     { "Torch.renorm(bf16(20,25), 2, 0, 1)", -1, renorm },
     { "Torch.renorm(bf16(20,25), 2, 0, 1)", 0, renorm_slope },
     { "Torch.linalg.vector_norm(bf16(20,25)[0.2..4], 0.5, [-1])", 0, half_norm_slope },

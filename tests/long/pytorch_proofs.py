@@ -129,6 +129,8 @@ def sums_of_ones():
         "fold": F.fold(ones(1, 600, 600), (1, 1199), (1, 600)),
         "avg_pool1d": gradient(lambda x: F.avg_pool1d(x, 512, 1), zeros(1, 1, 1023)) * 512,
         "avg_pool2d": gradient(lambda x: F.avg_pool2d(x, (1, 512), 1), zeros(1, 1, 1, 1023)) * 512,
+        "lp_pool1d": gradient(lambda x: F.lp_pool1d(x, 1.0, 600, 1), ones(1, 1, 1199)).max(),
+        "lp_pool2d": gradient(lambda x: F.lp_pool2d(x, 1.0, (1, 600), 1), ones(1, 1, 1, 1199)).max(),
         "max_pool1d": gradient(lambda x: F.max_pool1d(x, 600, 1), single.view(1, 1, 1199)),
         "max_pool2d": gradient(lambda x: F.max_pool2d(x, (1, 600), 1), single.view(1, 1, 1, 1199)),
         "adaptive_avg_pool1d": gradient(lambda x: F.adaptive_avg_pool1d(x, 600), zeros(1, 1, 1)),

@@ -56,14 +56,17 @@ static struct status compute(struct reference *reference, bool *can,
 }
 
 static int64_t columns = N;
+static enum dtype dtype = DT_BF16; /* of the result; its components are those of a complex one */
 
 static struct staged_fit find(double enough)
 {
-    const int64_t shape[] = { N / columns, columns };
-    struct value value = tensor_value(&arena, DT_BF16, false, 2, shape, got, N);
-    struct reference reference = { .dtype = DT_BF16,
+    const bool complex = dtype_is_complex(dtype);
+    const int64_t shape[] = { N / columns, columns / (complex ? 2 : 1) };
+    struct value value =
+        tensor_value(&arena, complex ? DT_F32 : dtype, false, 1, (const int64_t[]){ N }, got, N);
+    struct reference reference = { .dtype = dtype,
                                    .rank = 2,
-                                   .shape = { N / columns, columns },
+                                   .shape = { shape[0], shape[1] },
                                    .n = N,
                                    .stage_dtype = DT_BF16,
                                    .hi = want,
@@ -219,6 +222,26 @@ START_TEST(what_is_open_does_not_count)
 }
 END_TEST
 
+/* A complex64 result whose parts were rounded to bfloat16 on the way. */
+START_TEST(complex_results_are_read_by_part)
+{
+    static const struct staged_choice one = { .kept = 2 };
+    draw(2);
+    dtype = DT_C64;
+    for (size_t i = 0; i < N; i++) {
+        own_errors[i] = 1e-7;
+        got[i] = kernel(i, &one); /* the last step does not round */
+    }
+    struct staged_fit fit = find(1);
+    ck_assert_double_eq(fit.share, 1);
+    for (size_t i = 0; i < N; i++) got[i] *= 1 + 0x1p-7;
+    fit = find(1);
+    for (size_t i = 0; i < N; i++) own_errors[i] = 0;
+    dtype = DT_BF16;
+    ck_assert_double_lt(fit.share, 0.1);
+}
+END_TEST
+
 /* NaN where a number belongs is no rounding. */
 START_TEST(a_wrong_kind_is_not_found)
 {
@@ -251,6 +274,7 @@ int main(void)
     tcase_add_test(tests, the_end_of_vectors_may_round_elsewhere);
     tcase_add_test(tests, a_number_far_off_is_no_chance);
     tcase_add_test(tests, what_is_open_does_not_count);
+    tcase_add_test(tests, complex_results_are_read_by_part);
     tcase_add_test(tests, a_wrong_kind_is_not_found);
     tcase_add_test(tests, a_right_result_says_nothing);
     suite_add_tcase(suite, tests);

@@ -185,8 +185,8 @@ struct node *node_new(struct tape *tape, const struct primitive *primitive, enum
 /* ---- deferred steps ----------------------------------------------------------------------- */
 
 /* Smaller steps stay in cache anyway; what costs more than MOST_COST is better read than made again. */
-enum { MOST_COST = 32 };
-size_t tape_least_deferred = 1 << 15;
+enum { LEAST_DEFERRED = 1 << 15, MOST_COST = 32 };
+size_t tape_least_modelled = LEAST_DEFERRED;
 
 void tape_defer(struct tape *tape)
 {
@@ -205,7 +205,8 @@ bool tape_may_defer(struct tape *tape, size_t n, int cost, int input_count,
                     struct node *const *inputs)
 {
     struct node *costliest = NULL;
-    if (!tape->defers || n < tape_least_deferred || cost > MOST_COST) return false;
+    size_t least = tape_is_model(tape) ? tape_least_modelled : LEAST_DEFERRED;
+    if (!tape->defers || n < least || cost > MOST_COST) return false;
     for (int i = 0; i < input_count; i++) {
         if (inputs[i]->n != n && !inputs[i]->integer) (void)node_values(tape, inputs[i]);
         if (!costliest || cost_of(inputs[i]) > cost_of(costliest)) costliest = inputs[i];

@@ -271,7 +271,7 @@ struct node *node_new_reader(struct tape *tape, const struct primitive *primitiv
 /* From here on large steps may be deferred. For evaluations that read the elements of what they have computed
  * only by the functions above; what they hand to node_new is read as a whole. */
 void tape_defer(struct tape *tape);
-extern size_t tape_least_deferred; /* elements of a step that may be; tests alone change it */
+extern size_t tape_least_modelled; /* elements of a step of a model that may be; tests alone change it */
 
 /* May a step of n elements and `cost` additions each, on these inputs, be deferred? Inputs that are read at other
  * places than the step's own, or that make it too costly, are computed now. */

@@ -370,9 +370,9 @@ static void model_call(struct modelled *out, struct sample *sample, size_t least
 {
     struct bench *bench;
     struct bench_output *gradients;
-    size_t before = tape_least_deferred, count;
+    size_t before = tape_least_modelled, count;
     *out = (struct modelled){ .count = 0 };
-    tape_least_deferred = least;
+    tape_least_modelled = least;
     if (!bench_open(&bench, &sample->c, arena, BENCH_REFERENCE).code && !bench_model(bench).code) {
         for (size_t k = 0; k < bench_output_count(bench); k++)
             if (bench_output(bench, k)->kind == BENCH_OUTPUT_TENSOR)
@@ -389,7 +389,7 @@ static void model_call(struct modelled *out, struct sample *sample, size_t least
                 if (gradients[k].kind == BENCH_OUTPUT_TENSOR)
                     take_model(out, &gradients[k].reference, arena);
     }
-    tape_least_deferred = before;
+    tape_least_modelled = before;
 }
 
 static void compare_models(void *context, struct sample *sample, struct arena *arena)
@@ -415,6 +415,9 @@ START_TEST(models_are_the_same)
     samples_each(NULL, compare_models, &compared);
     printf("%zu tensors\n", compared);
     ck_assert_uint_gt(compared, 1000);
+}
+END_TEST
+
 /* References whose elements are made for them: the values of the steps, or better ones, with bounds that hold for these, and
  * that are small enough where the reference says so. Where all are there is no array of bounds. */
 START_TEST(made_references_hold_their_bounds)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/vectorize.h"
 #include "standards/metrics/metrics_pass.h"
 
 static const char *const variant_names[METRICS_VARIANTS] = {
@@ -19,7 +20,7 @@ const char *metrics_variant_name(enum metrics_variant variant) { return variant_
 /* The definition itself, for machines without a vector form. */
 static size_t fold_scalar(struct pass *pass, size_t start, size_t count)
 {
-    for (size_t i = start; i < start + count; i++) pass_fold_element(pass, i);
+    pass_fold_elements(pass, start, start + count);
     return count;
 }
 
@@ -146,7 +147,7 @@ static void run_blocks(struct totals *totals, struct pass *pass, pass_fold_chunk
         size_t count = end - start < PASS_BLOCK ? end - start : PASS_BLOCK;
         memset(pass->lanes.sum, 0, sizeof pass->lanes.sum);
         size_t done = code(pass, start, count);
-        for (size_t i = start + done; i < start + count; i++) pass_fold_element(pass, i);
+        pass_fold_elements(pass, start + done, start + count);
         finish_block(totals, pass);
     }
 }
@@ -236,32 +237,77 @@ static void run_pass(struct totals *totals, struct pass *pass, pass_fold_chunks 
     else run_parts(totals, pass, code, help);
 }
 
-/* The measure of element i, whose device value is `got`, as the pass computed it; -1 where it does
- * not apply. */
-static double measure_element(const struct pass *pass, enum measure measure, size_t i, double got)
-{
-    double want = pass->hi[i], magnitude = fabs(want);
+/* Elements that are looked at together for one that has the value of a peak, and their device values. */
+struct looked_at {
+    size_t start, count; /* at most PASS_LANES */
+    double got[PASS_LANES];
+};
 
-    if (!(magnitude < pass->unit.overflow_at) || !isfinite(got)) return -1;
-    double error = pass_error(pass, i, got);
-    if (measure == MEASURE_ABS) return fabs(error);
-    if (measure == MEASURE_ULP) return fabs(pass_in_ulp(pass, error, magnitude));
-    return magnitude <= pass->parameters.small_value ? -1 : pass_relative(pass, error, magnitude);
+/* pass_scale_at in a form that compilers make vectors of. */
+static inline double scale_at(uint64_t magnitude_bits, int64_t exponent_min)
+{
+    int64_t exponent = (int64_t)(magnitude_bits >> 52) - 1023;
+    uint64_t bits = (uint64_t)(1 - (exponent < exponent_min ? exponent_min : exponent) + 1023)
+                    << 52;
+    double scale;
+    memcpy(&scale, &bits, sizeof scale);
+    return scale;
+}
+
+/* The measures of some elements as the pass computed them. Of those that it does not apply to they are anything. */
+VECTORIZED static void measure_elements(double value[PASS_LANES], const struct pass *pass,
+                                        enum measure measure, const struct looked_at *at)
+{
+    const double *want = pass->hi + at->start, *lo = pass->lo ? pass->lo + at->start : NULL;
+    double epsilon = pass->parameters.bench_epsilon, ulps = pass->unit.ulps_folded;
+    int64_t exponent_min = pass->unit.exponent_min;
+    size_t count = at->count;
+
+    for (size_t k = 0; k < count; k++) value[k] = at->got[k] - want[k];
+    for (size_t k = 0; lo && k < count; k++) value[k] -= lo[k];
+    if (measure == MEASURE_RELATIVE)
+        for (size_t k = 0; k < count; k++) value[k] /= fabs(want[k]) + epsilon;
+    if (measure == MEASURE_ULP)
+        for (size_t k = 0; k < count; k++) {
+            double magnitude = fabs(want[k]);
+            uint64_t bits;
+            memcpy(&bits, &magnitude, sizeof bits);
+            value[k] = value[k] * scale_at(bits, exponent_min) * ulps;
+        }
+}
+
+VECTORIZED static bool has_magnitude(const double value[PASS_LANES], size_t count, double wanted)
+{
+    uint64_t found = 0;
+    for (size_t k = 0; k < count; k++) found |= fabs(value[k]) == wanted;
+    return found;
+}
+
+/* Does a measure apply to element i, whose device value is `got`? */
+static bool applies(const struct pass *pass, enum measure measure, size_t i, double got)
+{
+    double magnitude = fabs(pass->hi[i]);
+    if (!(magnitude < pass->unit.overflow_at) || !isfinite(got)) return false;
+    return measure != MEASURE_RELATIVE || magnitude > pass->parameters.small_value;
 }
 
 /* The first element of the peak's chunk that has its value. */
 static struct worst_element find_worst(const struct pass *pass, enum measure measure)
 {
     const struct peak *peak = &pass->peaks[measure];
-    double got[PASS_LANES]; /* converted together, which is faster */
+    struct looked_at at = { .start = peak->chunk * PASS_CHUNK };
+    double value[PASS_LANES];
 
     if (peak->value == 0) return (struct worst_element){ .index = SIZE_MAX };
-    for (size_t start = peak->chunk * PASS_CHUNK;; start += PASS_LANES) {
-        size_t count = pass->n - start < PASS_LANES ? pass->n - start : PASS_LANES;
-        dtype_to_double(got, pass->got + start * pass->element_bytes, pass->dtype, count);
-        for (size_t k = 0; k < count; k++)
-            if (measure_element(pass, measure, start + k, got[k]) == peak->value)
-                return (struct worst_element){ start + k, pass->hi[start + k], got[k],
+    for (;; at.start += PASS_LANES) {
+        assert(at.start < pass->n);
+        at.count = pass->n - at.start < PASS_LANES ? pass->n - at.start : PASS_LANES;
+        dtype_to_double(at.got, pass->got + at.start * pass->element_bytes, pass->dtype, at.count);
+        measure_elements(value, pass, measure, &at);
+        if (!has_magnitude(value, at.count, peak->value)) continue;
+        for (size_t k = 0; k < at.count; k++)
+            if (fabs(value[k]) == peak->value && applies(pass, measure, at.start + k, at.got[k]))
+                return (struct worst_element){ at.start + k, pass->hi[at.start + k], at.got[k],
                                                peak->value };
     }
 }
@@ -277,7 +323,7 @@ static double largest_got(const struct pass *pass)
     return max;
 }
 
-/* Largest |want| of the compared elements, and of those that pass_fold_element took. */
+/* Largest |want| of the compared elements, and of those that pass_fold_elements took. */
 static double largest_want(const struct pass *pass, const struct totals *totals)
 {
     double max = totals->max[MAX_WANT], got;

@@ -15,7 +15,7 @@ ALWAYS_INLINE size_t KIND(place_of)(size_t row, size_t number)
 }
 
 /* What small values, subnormals and zeros among the elements of a vector change; false when
- * pass_fold_element must fold them. */
+ * pass_fold_elements must fold them. */
 ALWAYS_INLINE bool KIND(look)(struct column *column, const struct constants *c, V want, V abs_error,
                               V relative, V *normal_error, V *normal_relative, V *scale)
 {

@@ -62,7 +62,7 @@ static struct survey survey_chunk(const struct pass *pass, size_t count)
 
 /* ---- maxima --------------------------------------------------------------------------------- */
 
-/* The largest errors of the chunk's compared elements, but those that pass_fold_element took. */
+/* The largest errors of the chunk's compared elements, but those that pass_fold_elements took. */
 static void find_maxima(V *relative, V *ulp, const struct pass *pass, const struct chunk *chunk,
                         const struct constants *c)
 {

@@ -14,7 +14,7 @@
  * Whether all elements are usual is asked once for a column: the smallest magnitude of the reference tells
  * of small values and subnormals, the sums of squares of what is not finite. A column with small values is
  * folded again with a look at each vector; one that has what is not finite, overflows, or is nonzero where
- * the reference is zero is folded by pass_fold_element. What was folded of it before is dropped.
+ * the reference is zero is folded by pass_fold_elements. What was folded of it before is dropped.
  */
 #include <math.h>
 #include <string.h>
@@ -68,7 +68,7 @@ struct chunk {
     size_t start, count; /* elements: the first of them, how many; a multiple of PAIR */
     V max_abs, bound;
     uint64_t small, small_failed, small_relative_over;
-    uint64_t careful;         /* elements folded by pass_fold_element, which count themselves */
+    uint64_t careful;         /* elements folded by pass_fold_elements, which count themselves */
     uint32_t careful_columns; /* a bit for each column of them */
     bool unusual;             /* the column before had elements that are not usual */
 };
@@ -183,14 +183,14 @@ ALWAYS_INLINE void column_end(const struct column *column, struct pass *pass, st
 
 #include "standards/metrics/metrics_count.h"
 
-/* A column that pass_fold_element must fold: nothing of it is left for the loops over keys. */
+/* A column that pass_fold_elements must fold: nothing of it is left for the loops over keys. */
 static void fold_column_carefully(struct pass *pass, struct chunk *chunk, size_t column)
 {
     size_t rows = chunk->count / PASS_LANES;
-    for (size_t row = 0; row < rows; row++)
-        for (size_t k = 0; k < LANES_PER_VECTOR; k++)
-            pass_fold_element(pass,
-                              chunk->start + row * PASS_LANES + column * LANES_PER_VECTOR + k);
+    for (size_t row = 0; row < rows; row++) {
+        size_t first = chunk->start + row * PASS_LANES + column * LANES_PER_VECTOR;
+        pass_fold_elements(pass, first, first + LANES_PER_VECTOR);
+    }
     for (size_t row = 0; row < rows; row += 2) {
         i_store(pass->chunk_ulp + keys_at(row, column), w_set(0));
         i_store(pass->chunk_relative + keys_at(row, column), w_set(KEY_OF_NONE));

@@ -5,7 +5,7 @@
  * per lane, so all give the same bits. A lane adds at most 1024 terms and the tree 6 levels:
  * a sum of positive terms is off by less than gamma_1030 < 2^-42 relatively (Higham, chapter 4).
  *
- * pass_fold_element is the definition: it treats one element, whatever it is. The vector
+ * pass_fold_elements is the definition: it treats one element after the other, whatever it is. The vector
  * versions take rows of 64 elements in which nothing unusual happens (both sides finite, no
  * nonzero result where the reference is 0), and leave the others to it.
  */
@@ -47,7 +47,7 @@ enum pass_max {
     MAX_RELATIVE, /* normal elements */
     MAX_ULP,      /* as SUM_ULP, lanes hold that of pass_folded_ulp */
     PASS_FAST_MAXES,
-    MAX_WANT = PASS_FAST_MAXES, /* of the elements that pass_fold_element took */
+    MAX_WANT = PASS_FAST_MAXES, /* of the elements that pass_fold_elements took */
     MAX_ZERO_ULP,
     MAX_PEER_ULP,
     MAX_PEER_ABS, /* mismatched elements */
@@ -147,9 +147,9 @@ double pass_relative_error(const struct pass *pass, size_t i);
 /* Does element i, whose device value is `got`, agree without comparison? */
 bool pass_agrees(const struct pass *pass, size_t i, double got);
 
-/* Fold element i, of lane i mod 64, into lanes and counts. Complete: nothing is left for the
- * counting after a chunk. */
-void pass_fold_element(struct pass *pass, size_t i);
+/* Fold elements from `first` to before `end`, element i of lane i mod 64, into lanes and counts. Complete: nothing is left
+ * for the counting after a chunk. */
+void pass_fold_elements(struct pass *pass, size_t first, size_t end);
 
 /* Fold elements from `start` (a multiple of PASS_CHUNK), at most `count` and not beyond the block;
  * returns how many were taken, all but the last few. */

@@ -224,6 +224,70 @@ START_TEST(maxima_that_share_their_upper_half)
 }
 END_TEST
 
+/* Errors of element i by their definitions; -1 where it is not compared, or, relative, small. */
+static double defined_error(const struct sample *s, enum dtype dtype, int measure, size_t i,
+                            bool lo, const struct metrics_parameters *parameters)
+{
+    size_t bytes = dtype_info(dtype)->bytes;
+    double got, rounded, want = s->hi[i];
+    unsigned char pattern[8];
+    dtype_to_double(&got, (char *)s->got + i * bytes, dtype, 1);
+    dtype_from_double(pattern, dtype, &want, 1);
+    dtype_to_double(&rounded, pattern, dtype, 1);
+    if (!isfinite(got) || !isfinite(rounded)) return -1;
+    double error = fabs(lo ? (got - want) - s->lo[i] : got - want);
+    if (measure == 0) return error;
+    if (measure == 1) return error / dtype_ulp(dtype, want);
+    return fabs(want) > parameters->small_value ? error / (fabs(want) + parameters->bench_epsilon)
+                                                : -1;
+}
+
+/* The worst elements are the first of the largest errors, wherever they lie and whatever else is in the tensor. */
+START_TEST(worst_elements_are_the_first_of_the_largest_errors)
+{
+    enum { MOST = 3000 };
+    static const size_t sizes[] = { 1, 2, 63, 65, 1000, 1024, MOST };
+    static const double noises[] = { 0, 0.6, 3 };
+    const struct metrics_parameters parameters = { .bench_epsilon = 0x1p-23,
+                                                   .small_value = 1e-3,
+                                                   .ulp_limit = 1 };
+    double hi[MOST], low[MOST], error[MOST], got[MOST];
+    struct sample s = { .hi = hi, .lo = low, .error = error, .got = got };
+
+    state = 0xa0761d6478bd642fu + (uint64_t)_i;
+    for (size_t round = 0; round < 84; round++) {
+        enum dtype dtype = dtypes[round % 4];
+        bool lo = dtype == DT_F64 && round / 4 % 2;
+        s.n = sizes[round % 7];
+        fill(&s, dtype, rarities[round % 5], noises[round % 3], round / 3 % 2);
+        for (size_t i = 0; i < s.n;
+             i++) /* the definition of the unit by dtype_ulp needs its exponents */
+            if (dtype == DT_F64 && fabs(hi[i]) < 0x1p-900) hi[i] = 1, low[i] = 0;
+        const int64_t shape[1] = { (int64_t)s.n };
+        struct tensor tensor;
+        struct reference want = { .dtype = dtype, .rank = 1, .n = s.n, .hi = hi };
+        struct metrics m;
+        tensor_wrap(&tensor, got, dtype, 1, shape);
+        want.shape[0] = shape[0];
+        want.lo = lo ? low : NULL;
+        metrics_compute(&m, &tensor, &want, &parameters, (enum metrics_variant)_i, NULL);
+        const struct worst_element *worst[] = { &m.worst_abs, &m.worst_ulp, &m.worst_relative };
+        for (int measure = 0; measure < 3; measure++) {
+            double largest = 0;
+            size_t first = SIZE_MAX;
+            for (size_t i = 0; i < s.n; i++) {
+                double e = defined_error(&s, dtype, measure, i, lo, &parameters);
+                if (e > largest) largest = e, first = i;
+            }
+            ck_assert_uint_eq(worst[measure]->index, first);
+            if (first == SIZE_MAX) continue;
+            ck_assert(worst[measure]->value == largest);
+            ck_assert(worst[measure]->want == hi[first]);
+        }
+    }
+}
+END_TEST
+
 /* Whoever passes over the parts of a large tensor changes no bit, and all of its elements are in one. */
 START_TEST(threads_change_no_bit)
 {
@@ -296,6 +360,8 @@ int main(void)
                         METRICS_VARIANTS);
     tcase_add_loop_test(tcase, all_patterns_of_16_bits, METRICS_BEST, METRICS_VARIANTS);
     tcase_add_loop_test(tcase, maxima_that_share_their_upper_half, METRICS_BEST, METRICS_VARIANTS);
+    tcase_add_loop_test(tcase, worst_elements_are_the_first_of_the_largest_errors, METRICS_BEST,
+                        METRICS_SCALAR + 1);
     tcase_add_loop_test(tcase, threads_change_no_bit, 0, 5);
     tcase_add_test(tcase, variants_have_names);
     suite_add_tcase(suite, tcase);

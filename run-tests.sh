@@ -6,9 +6,10 @@ set -eu
 cd "$(dirname "$0")"
 
 scripts/install-deps.sh --tests
-jobs=$(($(nproc) + 1)) # one more than processors: a dozen tests wait most of their time
-# System calls are made to fail one after the other, which takes minutes under the thread sanitizer and has no threads of its own.
-threads="-E system_faults -R ^((results|compare|graph|report|diagnosis|runner|shrink|online|cli)-|formats-(zip|table)|core-parallel|standards-variants|bench-(tiles|parts))"
+jobs=$((2 * $(nproc) + 2)) # a dozen of the longest tests wait most of their time
+# Operations of commands and system calls are made to fail one after the other, which takes minutes under the thread sanitizer and
+# has no threads of its own.
+threads="-E (system|command)_faults -R ^((results|compare|graph|report|diagnosis|runner|shrink|online|cli)-|formats-(zip|table)|core-parallel|standards-variants|bench-(tiles|parts))"
 
 # The programs of those tests, and the program that they start.
 threaded_programs()
@@ -20,7 +21,7 @@ threaded_programs()
 }
 
 for preset in release asan tsan; do
-    cmake --preset "$preset" -DCMAKE_MESSAGE_LOG_LEVEL=WARNING >/dev/null
+    cmake --preset "$preset" -DPROBE_BATCHES=ON -DCMAKE_MESSAGE_LOG_LEVEL=WARNING >/dev/null
     echo "== building $preset"
     # shellcheck disable=SC2046
     cmake --build --preset "$preset" $([ $preset != tsan ] || echo --target $(threaded_programs))

@@ -335,8 +335,7 @@ static const struct {
     { "transfer (short)", FAULT_FILE, FILE_SHORT },
 };
 /* clang-format on */
-/* Which error a file has makes no difference to threads, and the thread sanitizer takes minutes for each. */
-enum { N_KINDS = THREAD_SANITIZED ? 3 : sizeof kinds / sizeof *kinds };
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- running them ----------------------------------------------------------------------- */
 

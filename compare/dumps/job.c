@@ -290,6 +290,19 @@ static struct status print_difference(struct doing *d, uint32_t row)
     return d->c.kind == DUMP_TENSOR ? print_errors(d, row) : status_ok();
 }
 
+/* Why, for the first of them: a dump that was copied without its tensors has thousands. */
+static struct status print_not_judged(struct doing *d)
+{
+    uint32_t row = d->suspects.first_not_judged;
+    const char *name;
+    if (row == ROW_NONE) return status_ok();
+    TRY(row_name(&name, d, row));
+    TRY(say(&d->out->report, "first row that is not judged: %s (line %u)\n  ", name, row));
+    if (d->c.rows[row].notes) TRY(notes_append(&d->out->report, &d->c, row));
+    else TRY(say(&d->out->report, "no statistics were recorded of it"));
+    return say(&d->out->report, "\n");
+}
+
 static struct status print_suspects(struct doing *d)
 {
     const struct suspects *s = &d->suspects;
@@ -339,6 +352,7 @@ static struct status print_report(struct doing *d)
     TRY(print_rows(d));
     TRY(print_counts(d));
     TRY(print_suspects(d));
+    TRY(print_not_judged(d));
     TRY(print_unmatched(d, true));
     TRY(print_unmatched(d, false));
     TRY(say(&d->out->report, "%s\n", d->table_path));
@@ -428,7 +442,8 @@ static struct status show(struct doing *d)
     const uint64_t *levels = d->suspects.levels;
     d->out->judged = levels[LEVEL_PASS] + levels[LEVEL_WARNING] + levels[LEVEL_ERROR];
     d->out->errors = levels[LEVEL_ERROR];
-    d->out->suspicious = levels[LEVEL_ERROR] + levels[LEVEL_WARNING] + levels[LEVEL_UNMATCHED];
+    d->out->suspicious = levels[LEVEL_ERROR] + levels[LEVEL_WARNING] + levels[LEVEL_UNMATCHED] +
+                         d->suspects.unreadable;
     return make_json(d);
 }
 

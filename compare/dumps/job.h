@@ -23,12 +23,13 @@ struct job_request {
 
 struct job_outcome {
     struct status status;
-    struct csv_buffer report;    /* lines for people */
-    struct csv_buffer warnings;  /* lines, one each */
-    cJSON *json;                 /* the same for programs; NULL when the job failed */
-    char *table_path;            /* of the result; NULL when none was written */
-    uint64_t judged;             /* rows: pass, warning or error */
-    uint64_t errors, suspicious; /* rows: errors; warnings, errors and rows without a partner */
+    struct csv_buffer report;   /* lines for people */
+    struct csv_buffer warnings; /* lines, one each */
+    cJSON *json;                /* the same for programs; NULL when the job failed */
+    char *table_path;           /* of the result; NULL when none was written */
+    uint64_t judged;            /* rows: pass, warning or error */
+    uint64_t errors,
+        suspicious; /* rows: errors; errors, warnings, rows without a partner or a usable file */
 };
 
 /* Do it. `out->status` says whether it was done; a table exists only then. Release in any case. */

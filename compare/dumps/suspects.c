@@ -22,6 +22,13 @@ static uint32_t first_row_that_differs(const struct comparison *c)
     return ROW_NONE;
 }
 
+static uint32_t first_row_not_judged(const struct comparison *c)
+{
+    for (uint32_t row = 0; row < c->npu.n_rows; row++)
+        if (c->rows[row].level == LEVEL_NOT_JUDGED) return row;
+    return ROW_NONE;
+}
+
 static struct status add_to_origin(struct origin *origin, const struct comparison *c, uint32_t row)
 {
     const struct dump_row *npu = &c->npu.rows[row];
@@ -104,8 +111,12 @@ struct status suspects_find(struct suspects *out, const struct comparison *c)
     if (!lists) return status_no_memory(2 * sizeof *lists);
     *out = (struct suspects){ .bench_only = c->pairing.n_bench_only,
                               .first_row = first_row_that_differs(c),
+                              .first_not_judged = first_row_not_judged(c),
                               .origin = origin };
-    for (uint32_t row = 0; row < c->npu.n_rows; row++) out->levels[c->rows[row].level]++;
+    for (uint32_t row = 0; row < c->npu.n_rows; row++) {
+        out->levels[c->rows[row].level]++;
+        out->unreadable += c->tensors && c->tensors[row].detail;
+    }
     list_free(&lists[0], c, true);
     list_free(&lists[1], c, false);
     out->n_npu = name_nearest(out->npu, &lists[0], &lists[1]);

@@ -15,8 +15,9 @@ struct unmatched_entry {
 struct suspects {
     uint64_t levels[ROW_LEVELS]; /* rows */
     uint64_t bench_only;         /* rows */
-    /* The first warning or error of our own verdicts. */
-    uint32_t first_row;
+    uint64_t unreadable;         /* rows not judged because a data file cannot be used */
+    /* The first warning or error of our own verdicts; the first row that has none. */
+    uint32_t first_row, first_not_judged;
     /* Where the difference arises (results/origin.h). ROW_NONE when every difference comes in through an
      * input; first_row is where it does then. */
     uint32_t origin;

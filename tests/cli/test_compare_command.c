@@ -141,6 +141,24 @@ START_TEST(nothing_compared_is_no_success)
 }
 END_TEST
 
+/* A dump that was copied without its tensors. */
+START_TEST(missing_tensors_are_told)
+{
+    struct workspace w = workspace_make();
+    static const char tensors[] = COMMON "m2/L1_tensor/dump.json";
+    mkdir(in(&w, "copy"), 0750);
+    size_t length;
+    char *text = read_file(tensors, &length);
+    write_file(in(&w, "copy/dump.json"), text, length);
+    free(text);
+    expect(compare(&w, in(&w, "copy/dump.json"), tensors, NULL, NULL), 0,
+           "dump_tensor_data' does not exist");
+    expect(compare(&w, in(&w, "copy/dump.json"), tensors, "--fail-on", "error"), 0, NULL);
+    expect(compare(&w, in(&w, "copy/dump.json"), tensors, "--fail-on", "warning"), 1, NULL);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Color needs a workbook; who asks for CSV all the same has the reasons. */
 START_TEST(color_makes_a_workbook)
 {
@@ -489,6 +507,7 @@ int main(void)
     tcase_add_test(tests, idle_names_of_mappings);
     tcase_add_test(tests, the_first_output_whose_inputs_agree);
     tcase_add_test(tests, nothing_compared_is_no_success);
+    tcase_add_test(tests, missing_tensors_are_told);
     tcase_add_test(tests, color_makes_a_workbook);
     tcase_add_test(tests, names_and_modes);
     tcase_add_test(tests, threads_change_nothing);

@@ -9,6 +9,7 @@
 #include "bench/call/op.h"
 #include "bench/ops/indexing.h"
 #include "bench/ops/settling.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/lines.h"
@@ -23,6 +24,33 @@ static struct node *at_positions(struct call *call, struct node *x, int dim, str
 {
     int64_t *map = scatter_map(call, positions, x->rank, x->shape, dim);
     return map ? node_gather(call->tape, x, positions->rank, positions->shape, map, 0) : x;
+}
+
+static bool are_equal(const struct node *x, size_t i, size_t k)
+{
+    if (x->integer) return x->integer[i] == x->integer[k];
+    return x->value[i] == x->value[k] || (isnan(x->value[i]) && isnan(x->value[k]));
+}
+
+/* In a model: x, of whose equal elements nothing tells which came first when the values alone are returned, so that their slopes are
+ * open. `positions` sort the lines along dim. */
+static struct node *open_where_equal(struct tape *tape, struct node *x, int dim,
+                                     const struct node *positions)
+{
+    if (!tape_is_model(tape) || tape_failed(tape) || !x->tracked) return x;
+    (void)node_values(tape, x);
+    struct lines lines = lines_along(x, dim);
+    struct node *lost = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
+    if (tape_failed(tape)) return x;
+    memset(lost->integer, 0, lost->n * sizeof *lost->integer);
+    for (size_t l = 0; l < lines.count; l++)
+        for (size_t k = 1; k < lines.extent; k++) {
+            size_t place = line_element(&lines, l, k);
+            size_t a = line_element(&lines, l, (size_t)positions->integer[place - lines.step]);
+            size_t b = line_element(&lines, l, (size_t)positions->integer[place]);
+            if (are_equal(x, a, b)) lost->integer[a] = lost->integer[b] = 1;
+        }
+    return node_model_any_slope(tape, x, lost);
 }
 
 /* sort; argsort (text "argsort") returns the positions alone, msort (text "msort") the
@@ -42,6 +70,7 @@ static void sort(struct call *call)
     struct node *positions = sort_positions(call->tape, x, dim, descending);
     if (!msort && !call_bool(call, "stable"))
         positions = settled_order(call, kind ? 0 : 1, x, dim, positions);
+    if (msort) x = open_where_equal(call->tape, x, dim, positions);
     if (!kind || msort) call_return(call, at_positions(call, x, dim, positions));
     if (!msort) call_return(call, positions);
 }

@@ -292,6 +292,8 @@ static const struct {
       0.02, 1e-6 },
     { "Functional.smooth_l1_loss(f32(2)[1 2], f32(2)[1 1]', reduction=\"none\", beta=0.0)", 0, 0, 0,
       10 },
+    /* Which of equal elements came first is not returned. */
+    { "Torch.msort(f32(5,1)[1 0 1 2 -0])", 0, 0x17, 1e30, 1e-6 },
     /* w t + 1 is rounded before t is taken from it. */
     { "Functional.binary_cross_entropy_with_logits(f32(1)[3], f32(1)[1]', reduction=\"sum\", "
       "pos_weight=f32(1)[0.001]')",

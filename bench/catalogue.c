@@ -44,7 +44,7 @@ static const struct {
 };
 /* clang-format on */
 
-static const char *certificate_of(const struct op *op)
+static const char *certificate_word(const struct op *op)
 {
     if (op->flags & OP_RANDOM) return "property";
     const char *family = op->flags & OP_ADDS ? "" : op_family(op);
@@ -64,7 +64,7 @@ static struct bench_entry entry_of(const struct op *op, const char *group, const
         .forward = true,
         .backward = op_has_gradient(op, in_place),
         .random = random,
-        .certificate = certificate_of(op),
+        .certificate = certificate_word(op),
     };
 }
 

@@ -283,6 +283,19 @@ static struct node *compose(struct tape *tape, const struct binary_function *f, 
     return node;
 }
 
+/* In the model of staged kernels, a quotient rounded down: kernels round one to the nearest whole number that has three roundings (composed
+ * functions), so nothing is off where those are below a half. */
+static struct node *with_rounded_quotients(struct tape *tape, struct node *y)
+{
+    struct node *more = node_new_real(tape, DT_NONE, y->rank, y->shape);
+    const double *value = node_values(tape, y);
+    for (size_t i = 0; !tape_failed(tape) && i < y->n; i++) {
+        double error = 3 * tape->stage * fabs(value[i]);
+        more->value[i] = error >= 0.5 && isfinite(error) ? error + 0.5 : 0;
+    }
+    return node_model_error(tape, y, more, 1 / tape->unit);
+}
+
 struct node *node_binary(struct tape *tape, const struct binary_function *f, struct node *a,
                          struct node *b)
 {
@@ -295,6 +308,8 @@ struct node *node_binary(struct tape *tape, const struct binary_function *f, str
     struct node *node = evaluate_binary(tape, f, first, second, 0);
     model_overflows(tape, node, overflows_by_itself(f, a, b));
     model_stages(tape, node);
+    bool staged = tape_is_model(tape) && tape->stage > 0;
+    if (staged && !strcmp(f->name, "floor_divide")) node = with_rounded_quotients(tape, node);
     return node_as_steps(tape, node, steps, f->name);
 }
 

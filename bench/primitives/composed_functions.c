@@ -156,7 +156,7 @@ static struct node *floor_divide_steps(struct tape *tape, struct node *a, struct
     return node_select(tape, node_compare(tape, COMPARE_EQ, b, zero), node_divide(tape, a, b), y);
 }
 
-/* A power, a quotient rounded down (which the model of staged kernels has room for by itself), or a f(b), 0 where a is 0. */
+/* A power, a quotient rounded down (for which the model of staged kernels has room in binary.c), or a f(b), 0 where a is 0. */
 struct node *composed_function2(struct tape *tape, const char *function, struct node *a,
                                 struct node *b)
 {

@@ -95,7 +95,8 @@ struct enclosure *enclosure_open(slong precision, size_t limit)
         struct enclosure_memo memo;
     } *own = allocate_zeroed(1, sizeof *own);
     if (!own) return NULL;
-    own->enclosure = (struct enclosure){ precision, &own->memo, 0, limit };
+    own->enclosure =
+        (struct enclosure){ .precision = precision, .memo = &own->memo, .limit = limit };
     return &own->enclosure;
 }
 
@@ -106,11 +107,30 @@ void enclosure_close(struct enclosure *enclosure)
     memory_release(enclosure);
 }
 
+/* Element i of the node in double. */
+static double value_at(struct enclosure *enclosure, const struct node *node, size_t i)
+{
+    if (!node_is_deferred(node)) return node_value_at(node, i);
+    size_t place = node->id % ENCLOSURE_BLOCKS;
+    bool known = enclosure->block[place].node == node;
+    size_t start = enclosure->block[place].start, count = enclosure->block[place].count;
+    double *value = enclosure->block[place].value;
+    if (known && i >= start && i - start < count) return value[i - start];
+    bool goes_on = known && i == start + count;
+    size_t most = goes_on ? ENCLOSURE_BLOCK : 1;
+    enclosure->block[place].node = node;
+    enclosure->block[place].start = i;
+    enclosure->block[place].count = node->n - i < most ? node->n - i : most;
+    const double *made = node_block(node, i, enclosure->block[place].count, value);
+    if (made != value) memcpy(value, made, enclosure->block[place].count * sizeof *value);
+    return value[0];
+}
+
 /* Leaves are exact; so are the statements "infinite" and "not a number". */
-static bool is_statement(const struct node *node, size_t i)
+static bool is_statement(struct enclosure *enclosure, const struct node *node, size_t i)
 {
     bool unread_leaf = !node->value && !node->deferral;
-    return !node->primitive || unread_leaf || !isfinite(node_value_at(node, i));
+    return !node->primitive || unread_leaf || !isfinite(value_at(enclosure, node, i));
 }
 
 /* Is an element of the node neither given nor integral? */
@@ -176,7 +196,7 @@ void enclosure_element(struct enclosure *enclosure, void *ball, struct node *nod
         arb_set_si(ball, (slong)node->integer[i]);
         return;
     }
-    if (is_statement(node, i)) {
+    if (is_statement(enclosure, node, i)) {
         double value;
         arb_set_d(ball, *node_block(node, i, 1, &value));
         return;
@@ -266,7 +286,7 @@ bool enclosure_pair(struct enclosure *enclosure, struct pair *out, struct node *
         *out = pair_integer(node->integer[i]);
         return true;
     }
-    if (is_statement(node, i)) {
+    if (is_statement(enclosure, node, i)) {
         double value;
         if (!node_is_exact(node)) return false;
         *out = pair_exact(*node_block(node, i, 1, &value));
@@ -329,7 +349,7 @@ size_t enclosure_refine_pairs(const struct enclosure_target *target, struct node
                               size_t count, const size_t *elements, size_t limit)
 {
     struct enclosure_memo memo = { 0 };
-    struct enclosure enclosure = { FIRST_PRECISION, &memo, 0, limit };
+    struct enclosure enclosure = { .precision = FIRST_PRECISION, .memo = &memo, .limit = limit };
     struct pair pair;
     size_t k = 0;
     for (; k < count && enclosure_pair(&enclosure, &pair, node, elements[k]); k++)
@@ -343,7 +363,7 @@ void enclosure_refine(const struct enclosure_target *target, struct node *node, 
 {
     enum { MOST_VISITS = 1000 };
     struct enclosure_memo memo = { 0 };
-    struct enclosure enclosure = { FIRST_PRECISION, &memo, 0, limit };
+    struct enclosure enclosure = { .precision = FIRST_PRECISION, .memo = &memo, .limit = limit };
     int visits = MOST_VISITS;
     const bool has_balls = work_of_sums(node, &visits) <= limit;
 

@@ -13,12 +13,21 @@
 #include "bench/arithmetic/pair.h"
 #include "bench/tape/tape.h"
 
+enum { ENCLOSURE_BLOCK = 32, ENCLOSURE_BLOCKS = 16 };
+
 struct enclosure {
     slong precision; /* bits */
     struct enclosure_memo
         *memo;    /* NULL: pairs are computed again each time, and there are no balls */
     size_t work;  /* elements evaluated so far */
     size_t limit; /* give up (an unbounded ball) beyond this many */
+    /* Doubles of deferred nodes, those of a node in the place of its id. Where elements are asked for in order, as a sum does, the
+     * next ones are made with one: each step of a chain is walked for a block instead of an element. */
+    struct {
+        const struct node *node;
+        size_t start, count;
+        double value[ENCLOSURE_BLOCK];
+    } block[ENCLOSURE_BLOCKS];
 };
 
 /* An evaluation of its own, on the heap; NULL without memory. */

@@ -247,21 +247,19 @@ static unsigned char *count_hits(struct tape *tape, const int64_t *map, size_t e
     return hits;
 }
 
-/* Row `from` of x added to the sum at `to`; each addition loses at most u |partial sum|. */
-static void add_row(const struct tape *tape, struct node *node, size_t to, const struct node *x,
-                    size_t from, size_t row)
+/* `row` elements of x from `from` on added to sums, with their bounds (or NULL); each addition loses at most u |partial sum|. */
+static void add_row(const struct tape *tape, double *restrict value, double *restrict error,
+                    const struct node *x, size_t from, size_t row)
 {
-    double *restrict value = node->value + to, unit = tape->unit;
-    const double *restrict term = x->value + from;
+    const double *restrict term = x->value + from, unit = tape->unit;
 
-    if (!node->error) {
+    if (!error) {
         if (tape_is_single(tape))
             for (size_t k = 0; k < row; k++) value[k] = (float)(value[k] + term[k]);
         else
             for (size_t k = 0; k < row; k++) value[k] += term[k];
         return;
     }
-    double *restrict error = node->error + to;
     bool exact = node_is_exact(x);
     for (size_t k = 0; k < row; k++) {
         double before = value[k], sum = before + term[k];
@@ -271,10 +269,73 @@ static void add_row(const struct tape *tape, struct node *node, size_t to, const
     }
 }
 
-static void first_row(struct node *node, size_t to, const struct node *x, size_t from, size_t row)
+static void first_row(double *value, double *error, const struct node *x, size_t from, size_t row)
 {
-    memcpy(node->value + to, x->value + from, row * sizeof *x->value);
-    for (size_t k = 0; node->error && k < row; k++) node->error[to + k] = node_error(x, from + k);
+    memcpy(value, x->value + from, row * sizeof *x->value);
+    for (size_t k = 0; error && k < row; k++) error[k] = node_error(x, from + k);
+}
+
+static void no_row(double *value, double *error, size_t row)
+{
+    memset(value, 0, row * sizeof *value);
+    if (error) memset(error, 0, row * sizeof *error);
+}
+
+/* Part of a target row of a deferred node, from its sources in their order. */
+static void make_row(const struct node *node, size_t target, size_t column, size_t count,
+                     double *value, double *error)
+{
+    const struct scatter *s = node->state;
+    const struct node *x = node->inputs[0];
+    size_t k = s->first[target], end = s->first[target + 1];
+    if (k == end) no_row(value, error, count);
+    else first_row(value, error, x, s->order[k++] * s->row + column, count);
+    for (; k < end; k++) add_row(s->tape, value, error, x, s->order[k] * s->row + column, count);
+}
+
+static void scattered_elements(const struct node *node, size_t start, size_t count, double *value,
+                               double *error)
+{
+    const size_t row = ((const struct scatter *)node->state)->row;
+    for (size_t i = start, next; i < start + count; i = next) {
+        next = (i / row + 1) * row;
+        if (next > start + count) next = start + count;
+        make_row(node, i / row, i % row, next - i, value + (i - start),
+                 error ? error + (i - start) : NULL);
+    }
+}
+
+/* Rows of many targets that few sources have are mostly zeros, which need not be written to be read: a node of long rows is
+ * deferred. NULL where it is not. */
+static struct node *scatter_deferred(struct tape *tape, struct node *x, int rank,
+                                     const int64_t *shape, struct scatter *scatter)
+{
+    enum { LEAST_ROW = 64, COST = 2 };
+    size_t n;
+    bool several;
+    if (tape_is_model(tape) || x->integer || scatter->row < LEAST_ROW ||
+        !shape_elements(&n, rank, shape) || !tape_may_defer(tape, n, COST, 1, &x))
+        return NULL;
+    (void)node_values(tape, x); /* at other places */
+    struct node *node = node_step(tape, &scatter_primitive, x->dtype, rank, shape, 1, &x, NULL);
+    if (tape_failed(tape)) return tape_failure(tape);
+    node->state = scatter;
+    size_t rows = n / scatter->row, entries = x->n / scatter->row;
+    if (!map_fits(tape, scatter->map, entries, rows) ||
+        !count_hits(tape, scatter->map, entries, rows, &several))
+        return tape_failure(tape);
+    if (!scatter_index(scatter, node)) {
+        tape_fail(tape, STATUS_NO_MEMORY, "no memory for the order of %zu rows", entries);
+        return tape_failure(tape);
+    }
+    bool bounded = tape_is_reference(tape) && (several || x->error || x->absolute > 0);
+    if (!bounded) node->relative = x->relative;
+    node_evaluate(
+        tape, node,
+        (struct deferral){ .elements = scattered_elements, .cost = COST, .bounded = bounded },
+        true);
+    if (several) known_values_enter(tape, node);
+    return tape_failed(tape) ? tape_failure(tape) : node;
 }
 
 /* In a model: the errors of sums that a kernel adds in any order. */
@@ -348,16 +409,15 @@ static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
         known_values_enter(tape, node);
         return;
     }
-    for (size_t j = 0; j < rows; j++) {
-        if (hits[j]) continue;
-        memset(node->value + j * row, 0, row * sizeof *node->value);
-        if (node->error) memset(node->error + j * row, 0, row * sizeof *node->error);
-    }
+    double *value = node->value, *error = node->error;
+    for (size_t j = 0; j < rows; j++)
+        if (!hits[j]) no_row(value + j * row, error ? error + j * row : NULL, row);
     for (size_t i = 0; i < entries; i++) {
         if (scatter->map[i] < 0) continue;
         size_t target = (size_t)scatter->map[i];
-        if (hits[target] == 1) first_row(node, target * row, x, i * row, row);
-        else add_row(tape, node, target * row, x, i * row, row);
+        double *bounds = error ? error + target * row : NULL;
+        if (hits[target] == 1) first_row(value + target * row, bounds, x, i * row, row);
+        else add_row(tape, value + target * row, bounds, x, i * row, row);
         hits[target] = 2;
     }
     if (several && tape_is_model(tape)) model_scatter(tape, node, x, scatter);
@@ -376,7 +436,9 @@ struct node *node_scatter_add_rows(struct tape *tape, struct node *x, int rank,
     struct scatter *scatter = tape_allocate(tape, 1, sizeof *scatter);
     if (!scatter) return tape_failure(tape);
     *scatter = (struct scatter){ tape, map, row ? row : 1, NULL, NULL };
-    struct node *node = moved(tape, &scatter_primitive, x, rank, shape, NULL);
+    struct node *node = scatter_deferred(tape, x, rank, shape, scatter);
+    if (node) return node;
+    node = moved(tape, &scatter_primitive, x, rank, shape, NULL);
     if (tape_failed(tape)) return tape_failure(tape);
     node->state = scatter;
     node->relative = node->absolute = 0;

@@ -137,18 +137,17 @@ static struct status single_part(void *context, size_t number, void *scratch)
     return status_ok();
 }
 
-/* The result stays in float, in the room of the doubles that are not made of it. */
+/* The result stays in float. */
 static void single_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
                            const struct matmul *p)
 {
+    float *z = tape_allocate(tape, node->n, sizeof *z);
     const float *x = single_values(tape, a), *y = single_values(tape, b);
-    float *z = (float *)(void *)node->value;
     if (tape_failed(tape)) return;
     struct single_work work = { p, a, b, x, y, z, tiles_of(p->batch, p->m, p->n, p->k) };
     tape_parallel(tape, &(struct parallel){
                             .parts = work.tiles.parts, .part = single_part, .context = &work });
     node->single = z;
-    node->value = NULL;
 }
 
 /* As a device computes in double. */
@@ -291,14 +290,14 @@ static void evaluate(struct tape *tape, struct node *node, struct node *a, struc
         open_where_sums_overflow(tape, node, a, b, p);
         return;
     }
+    if (tape_is_single(tape) && p->k && node->n) {
+        single_product(tape, node, a, b, p);
+        return;
+    }
     node->value = tape_allocate(tape, node->n, sizeof *node->value);
     if (!node->value) return;
     if (!p->k || !node->n) {
         memset(node->value, 0, node->n * sizeof *node->value);
-        return;
-    }
-    if (tape_is_single(tape)) {
-        single_product(tape, node, a, b, p);
         return;
     }
     if (!tape_is_reference(tape)) double_product(tape, node, a, b, p);

@@ -10,6 +10,7 @@
 #include "bench/evaluation.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/cotangent.h"
+#include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/slopes.h"
@@ -418,6 +419,40 @@ START_TEST(models_are_the_same)
 }
 END_TEST
 
+/* Rows that are added to rows of a larger tensor: some get none, some several. */
+START_TEST(scattered_rows_are_the_same)
+{
+    enum { ROW = 1000, SOURCES = 12 };
+    static const int64_t shape[2] = { ROWS, ROW }, sources[2] = { SOURCES, ROW };
+    static const int64_t map[SOURCES] = { 3, 7, 3, 40, -1, 3, 7, ROWS - 1, 0, 20, 21, 3 };
+    static double value[2][N], error[2][N];
+    struct node *node[2];
+    struct composition c[2];
+    for (int k = 0; k < 2; k++) {
+        struct tensor tensor;
+        compose(&c[k], arithmetics[_i], k);
+        tensor_wrap(&tensor, elements + ROW, DT_F32, 2, sources);
+        struct node *x = node_leaf(&c[k].tape, &tensor, true);
+        node[k] =
+            node_scatter_add_rows(&c[k].tape, node_apply(&c[k].tape, "exp", x), 2, shape, ROW, map);
+        ck_assert(!tape_failed(&c[k].tape));
+        ck_assert_int_eq(node_is_deferred(node[k]), k);
+        for (size_t start = 0, count = 7; start < N; start += count, count = count % 1500 + 77) {
+            if (count > N - start) count = N - start;
+            const double *bounds = error[k] + start, *made;
+            made = node_bounded_block(&bounds, node[k], start, count, value[k] + start,
+                                      error[k] + start);
+            if (made != value[k] + start) memcpy(value[k] + start, made, count * sizeof *made);
+            if (bounds != error[k] + start) memcpy(error[k] + start, bounds, count * sizeof *made);
+        }
+    }
+    ck_assert(value[0][3 * ROW + 1] > value[0][40 * ROW + 1] && value[0][ROW] == 0);
+    ck_assert(same_bits(value[0], value[1], N));
+    ck_assert(same_bits(error[0], error[1], N));
+    close_both(c);
+}
+END_TEST
+
 /* References whose elements are made for them: the values of the steps, or better ones, with bounds that hold for these, and
  * that are small enough where the reference says so. Where all are there is no array of bounds. */
 START_TEST(made_references_hold_their_bounds)
@@ -556,6 +591,7 @@ int main(void)
     tcase_add_test(tests, short_runs_are_copied);
     tcase_add_test(tests, balls_are_the_same);
     tcase_add_loop_test(tests, last_steps_are_recomputed_in_place, 0, 5);
+    tcase_add_loop_test(tests, scattered_rows_are_the_same, 0, 2);
     tcase_add_loop_test(tests, made_references_hold_their_bounds, 0, 3);
     tcase_add_loop_test(tests, made_references_with_open_elements, 0, 3);
     tcase_add_test(tests, results_alone_are_kept);

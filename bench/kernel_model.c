@@ -17,13 +17,15 @@ static struct node *node_of(struct evaluation *model, size_t i, bool gradient)
     return gradient ? evaluation_gradient(model, i) : model->call.results.items[i].node;
 }
 
-/* Has the gradient of argument i an array of errors that no other gradient has? After the walk nothing else reads it. */
+/* Has the gradient of argument i an array of errors that no other gradient has, or will be made of? After the walk nothing else
+ * reads it. */
 static bool is_own(const struct evaluation *model, const struct node *gradient, size_t i)
 {
     if (!gradient || !gradient->error) return false;
     for (size_t j = 0; j < model->call.arguments.leaf_count; j++) {
         const struct node *leaf = model->call.arguments.leaves[j].node;
         const struct node *other = j != i && leaf ? leaf->cotangent : NULL;
+        if (other && node_is_deferred(other)) return false;
         if (other && other->error && other->error < gradient->error + gradient->n &&
             gradient->error < other->error + other->n)
             return false;

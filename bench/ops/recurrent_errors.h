@@ -9,7 +9,8 @@
 #ifndef PROBE_BENCH_OPS_RECURRENT_ERRORS_H
 #define PROBE_BENCH_OPS_RECURRENT_ERRORS_H
 
-#include "bench/ops/recurrent_layers.h"
+#include "bench/ops/recurrent_cell.h"
+#include "bench/tape/tape.h"
 
 struct step_errors;
 

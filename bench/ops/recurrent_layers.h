@@ -3,7 +3,7 @@
 #define PROBE_BENCH_OPS_RECURRENT_LAYERS_H
 
 #include "bench/call/op.h"
-#include "bench/ops/cell_kind.h"
+#include "bench/ops/recurrent_cell.h"
 
 /* One step of an LSTM: the gates i f g o, the new cell and its tanh, the new hidden state. */
 struct lstm_step {
@@ -21,14 +21,6 @@ struct gru_step {
 /* n = tanh(x_n + r h_n), h' = n + z (h - n), from what the input and what the state contribute, (rows, 3 width) each. */
 struct gru_step gru_step(struct tape *tape, struct node *inputs, struct node *hidden, int64_t width,
                          struct node *h);
-
-/* The weights of one layer in one direction. */
-struct cell {
-    enum cell_kind kind;
-    int64_t width; /* of a gate */
-    struct node *w_input, *w_hidden, *b_input, *b_hidden,
-        *w_projection; /* the last three or NULL */
-};
 
 /* What a step leaves to the next one. */
 struct state {

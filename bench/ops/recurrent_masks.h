@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/ops/cell_kind.h"
+#include "bench/ops/recurrent_cell.h"
 
 /* The second layer in one direction, as arrays. */
 struct masked_direction {

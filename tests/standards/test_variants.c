@@ -363,6 +363,8 @@ int main(void)
         tcase_add_loop_test(tcase, all_patterns_of_16_bits, METRICS_BEST, METRICS_VARIANTS);
         tcase_add_loop_test(tcase, maxima_that_share_their_upper_half, METRICS_BEST,
                             METRICS_VARIANTS);
+        tcase_add_loop_test(tcase, worst_elements_are_the_first_of_the_largest_errors, METRICS_BEST,
+                            METRICS_SCALAR + 1);
     }
     tcase_add_loop_test(tcase, threads_change_no_bit, 0, 5);
     tcase_add_test(tcase, variants_have_names);

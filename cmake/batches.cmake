@@ -4,14 +4,16 @@
 # are better off without (PROBE_BATCHES=OFF, as in the presets).
 set(files_of_batch 8)
 
-# The structures that headers declare. A file with one of its own of such a name is compiled by itself.
+# The structures and functions that headers declare. A file with one of its own of such a name is compiled by itself: others of its
+# batch may include the header.
 file(GLOB_RECURSE headers ${CMAKE_SOURCE_DIR}/*.h)
 list(FILTER headers EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/(build|tests|examples)/")
 foreach(header IN LISTS headers)
-  file(STRINGS ${header} tags REGEX "^struct [a-z0-9_]+ {")
-  foreach(tag IN LISTS tags)
-    string(REGEX MATCH "struct [a-z0-9_]+" tag "${tag}")
-    set("header has ${tag}" TRUE)
+  file(STRINGS ${header} lines REGEX "^(struct [a-z0-9_]+ {|[a-z][a-z0-9_ *]*[ *][a-z0-9_]+\\()")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "^struct [a-z0-9_]+ {|[a-z0-9_]+\\(" name "${line}")
+    string(REGEX REPLACE " {" "" name "${name}")
+    set("header has ${name}" TRUE) # "struct tag" or "function("
   endforeach()
 endforeach()
 
@@ -25,6 +27,10 @@ function(names_at_file_scope names source)
   foreach(line IN LISTS lines)
     if(line MATCHES "([A-Za-z0-9_]+) *[\n(={]$")
       list(APPEND found ${CMAKE_MATCH_1})
+    endif()
+    if(line MATCHES "([a-z0-9_]+\\()$" AND DEFINED "header has ${CMAKE_MATCH_1}")
+      set(${names} ALONE PARENT_SCOPE)
+      return()
     endif()
   endforeach()
   string(REGEX MATCHALL "\n(static |const |typedef )*(struct|union|enum) [a-z0-9_]+ *{" lines "${text}")

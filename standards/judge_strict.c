@@ -302,6 +302,7 @@ static struct status looks_staged(bool *looks, struct row *row, struct reference
 
     *looks = !few && !odd;
     TRY(staged_fit_find(&fit, &can, row->arena, want, got, least));
+    if (can && !fit.differing) *looks = false; /* nothing tells kernels apart */
     if (!can || !fit.differing) return status_ok();
     double most = fit.whole ? MOST_CHANCE_OF_ALL : MOST_CHANCE;
     *looks = fit.share >= least && (!(few || odd) || fit.chance <= most);

@@ -55,7 +55,8 @@ static double apart(const struct search *s, size_t i, double at)
     return s->wide || own > step ? own + step : 0;
 }
 
-/* Is the i-th element of two results the same, to all that can be known? */
+/* Is the i-th element of two results the same, to all that can be known? A short element that differs from the reference by more has to be
+ * the kernel's own to count for it. */
 static bool agrees(const struct search *s, size_t i, double a, double b)
 {
     return is_same(a, b) || fabs(a - b) <= apart(s, i, b);
@@ -103,7 +104,8 @@ static void count_reproduced(void *context, const double *values)
         if (!is_looked_at(s, i)) continue;
         bool differs = !agrees(s, i, s->got[i], s->rounded[i]);
         look->rounded_elsewhere += !agrees(s, i, s->kernel[i], s->rounded[i]);
-        if (agrees(s, i, s->got[i], s->kernel[i])) {
+        bool near = agrees(s, i, s->got[i], s->kernel[i]);
+        if (is_same(s->got[i], s->kernel[i]) || (near && (s->wide || !differs))) {
             look->reproduced += differs;
             if (differs) look->choices += choices_at(s, i);
             continue;

@@ -121,7 +121,6 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
     if (call->results.gradient_property) return random_gradient(out, bench, cotangents);
     own->tape.is_modelled = bench->models[0];
     TRY(evaluation_backward(own, cotangents));
-    TRY(kernel_model_backward(bench, cotangents));
     for (size_t i = 0; i < call->arguments.leaf_count; i++) {
         struct node *gradient = evaluation_gradient(own, i);
         TRY(own->tape.status);
@@ -130,7 +129,11 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
         TRY(reference_over(&out[i].reference, &own->tape, gradient,
                            call->arguments.leaves[i].value->tensor.tensor->dtype, own->arena,
                            true));
-        TRY(kernel_model_gradient(&out[i].reference, bench, i));
     }
+    /* The models take the values that references keep. */
+    TRY(kernel_model_backward(bench, cotangents));
+    for (size_t i = 0; i < call->arguments.leaf_count; i++)
+        if (out[i].kind == BENCH_OUTPUT_TENSOR)
+            TRY(kernel_model_gradient(&out[i].reference, bench, i));
     return status_ok();
 }

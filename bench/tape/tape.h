@@ -85,8 +85,10 @@ struct deferral {
     /* Where the elements are already and their bounds alone are made when they are read, by `elements` with this as
      * `value`; else NULL. */
     double *values;
-    bool apart;  /* bounds follow from values without making those again: in models they are made one after the other, */
-    bool within; /* and all values have been found to be within the range of the kernel's type: none overflows */
+    bool
+        apart; /* bounds follow from values without making those again: in models they are made one after the other, */
+    bool
+        within; /* and all values have been found to be within the range of the kernel's type: none overflows */
 };
 
 /* A value: real (value, with error bounds) or integral (integer, exact; bool is 0 or 1). A
@@ -271,7 +273,8 @@ struct node *node_new_reader(struct tape *tape, const struct primitive *primitiv
 /* From here on large steps may be deferred. For evaluations that read the elements of what they have computed
  * only by the functions above; what they hand to node_new is read as a whole. */
 void tape_defer(struct tape *tape);
-extern size_t tape_least_modelled; /* elements of a step of a model that may be; tests alone change it */
+extern size_t
+    tape_least_modelled; /* elements of a step of a model that may be; tests alone change it */
 
 /* May a step of n elements and `cost` additions each, on these inputs, be deferred? Inputs that are read at other
  * places than the step's own, or that make it too costly, are computed now. */

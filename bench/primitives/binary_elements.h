@@ -24,8 +24,8 @@ struct binary_context {
     bool model;          /* bounds are those of a kernel */
     int scaled; /* 1, 2: bounds are those of this operand times `scale`, 2^k, and what underflows */
     double scale, scaled_tiny;
-    double
-        lost; /* more error, times the size of the second operand, which is of the shape of the step */
+    /* More error, times the size of the second operand, which is of the shape of the step. */
+    double lost;
     struct walk walk;
 };
 

@@ -58,8 +58,8 @@ struct tape {
      * from the arguments take it from there. */
     bool from_outputs;
     bool defers; /* large steps may be deferred (tape_defer) */
-    bool
-        is_modelled; /* models of a kernel's errors are walked after it, and take what bounds follow from */
+    /* Models of a kernel's errors are walked after it, and take what bounds follow from. */
+    bool is_modelled;
     struct help
         *help; /* who helps with large steps (core/parallel.h), or NULL; set after tape_open */
     struct status status; /* the first failure */
@@ -85,10 +85,10 @@ struct deferral {
     /* Where the elements are already and their bounds alone are made when they are read, by `elements` with this as
      * `value`; else NULL. */
     double *values;
-    bool
-        apart; /* bounds follow from values without making those again: in models they are made one after the other, */
-    bool
-        within; /* and all values have been found to be within the range of the kernel's type: none overflows */
+    /* Bounds follow from values without making those again: in models they are made one after the other. */
+    bool apart;
+    /* All values of a model have been found to be within the range of the kernel's type: none overflows. */
+    bool within;
 };
 
 /* A value: real (value, with error bounds) or integral (integer, exact; bool is 0 or 1). A

@@ -222,6 +222,7 @@ START_TEST(a_device_that_does_not_answer)
     struct outcome o = shrink("Torch.mm.0", "--backend", "recorded");
     ck_assert_int_eq(o.status, 2);
     ck_assert_msg(strstr(o.err, "name the device that failed") != NULL, "%s", o.err);
+    outcome_free(&o);
 }
 END_TEST
 

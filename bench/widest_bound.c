@@ -24,7 +24,7 @@ VECTORIZED static uint64_t divide_bounds(double *restrict quotient, double *rest
     for (size_t i = 0; i < n; i++) {
         double e = error[i], magnitude = fabs(value[i]), q = e / magnitude;
         uint64_t is_open = (e > relative * magnitude) & (e > least);
-        quotient[i] = (e <= least) | (is_open != 0) ? 0 : q;
+        quotient[i] = ((e <= least) | (is_open != 0)) ? 0 : q;
         rest[i] = e <= least ? e : 0;
         open += is_open;
     }

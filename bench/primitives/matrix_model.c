@@ -261,8 +261,9 @@ static void walk_cholesky(struct tape *tape, double *error, const struct factore
 void matrix_model_cholesky(struct tape *tape, double *error, const struct factored *m)
 {
     size_t n = m->n, size = n * n;
-    double *e = room_for(tape, m, 4), *x = e + size;
+    double *e = room_for(tape, m, 4);
     if (!e) return;
+    double *x = e + size;
     if (!turn_of_cholesky(e, tape, m, x)) {
         walk_cholesky(tape, error, m);
         return;

@@ -24,6 +24,7 @@
 
 #include "core/arena.h"
 #include "core/status.h"
+#include "standards/line_sums.h"
 
 struct line_findings {
     double
@@ -35,33 +36,10 @@ struct line_findings {
     int dimension;    /* of slabs, else -1 */
 };
 
-/* What lines are looked for in.
- *   z      n values, NaN where there is no error to speak of
- *   want   the references
- *   shape  of the components, n in all
- *   alike  lines share no more than the others show: all errors come from rounding numbers that differ, or from one function
- */
-struct error_field {
-    const float *z;
-    const double *want;
-    size_t n;
-    int rank;
-    const int64_t *shape;
-    bool alike;
-};
-
 struct status error_lines_find(struct line_findings *out, struct arena *arena,
                                const struct error_field *field);
 
-/* The same for a field that is made a block at a time, while it is in a cache: opened, added up from its first element to its last by
- * ERROR_LINES_BLOCK elements, the rest at the end, and judged once. Its memory is the arena's; the field stays to the end. */
-enum { ERROR_LINES_BLOCK = 256 };
-struct error_lines;
-struct status error_lines_open(struct error_lines **out, struct arena *arena,
-                               const struct error_field *field);
-void error_lines_add(struct error_lines *lines, size_t first, size_t count);
-void error_lines_pass_over(struct error_lines *lines, size_t first,
-                           size_t count); /* elements without errors: their z are NaN */
-void error_lines_judge(struct line_findings *out, struct error_lines *lines);
+/* The same from sums that were added up while the field was made; closes them. */
+void error_lines_judge(struct line_findings *out, struct line_sums *sums);
 
 #endif

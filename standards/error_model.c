@@ -17,9 +17,9 @@ struct model {
     struct model_fallback fallback;
     double scale_ulp; /* compute unit at the largest value of the tensor */
     bool saturates;
-    double least, largest;     /* normal numbers of the dtype */
-    float *z;                  /* of every element, NaN where there is none */
-    struct error_lines *lines; /* of z; NULL where they say nothing */
+    double least, largest;   /* normal numbers of the dtype */
+    float *z;                /* of every element, NaN where there is none */
+    struct line_sums *lines; /* of z; NULL where they say nothing */
 };
 
 /* Is x, a normal number, a power of two? */
@@ -234,7 +234,7 @@ static bool measure_element(struct model_findings *out, struct error_statistics 
 
 /* ---- blocks of plain elements ---------------------------------------------------------------- */
 
-enum { BLOCK = ERROR_LINES_BLOCK };
+enum { BLOCK = LINE_SUMS_BLOCK };
 
 /* What measure_element finds of elements whose values are finite, that are within their bounds, and that no better reference
  * would put outside. z is NaN where the model is exact. */
@@ -439,8 +439,8 @@ static void measure_all(struct model_findings *out, const struct model *model, s
                 uncertain[(*uncertain_count)++] = i;
         }
         if (model->lines)
-            (measured == EXACT ? error_lines_pass_over : error_lines_add)(model->lines, start,
-                                                                          end - start);
+            (measured == EXACT ? line_sums_pass_over : line_sums_add)(model->lines, start,
+                                                                      end - start);
     }
     error_statistics_close(&out->statistics, &statistics);
     if (model->dtype != model->compute) out->second = 0;
@@ -458,7 +458,7 @@ static struct status open_lines(struct model *model, struct arena *arena, bool c
     const struct error_field field = { model->z, want->hi,
                                        want->n,  want->rank + complex,
                                        shape,    want->kernel_common > 0 };
-    return error_lines_open(&model->lines, arena, &field);
+    return line_sums_open(&model->lines, arena, &field);
 }
 
 static struct status measure(struct model_findings *out, struct arena *arena, struct model *model,

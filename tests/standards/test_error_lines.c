@@ -274,15 +274,15 @@ START_TEST(blocks_without_errors_are_passed_over)
             struct error_field field = { z, want,      (size_t)(shapes[k][0] * shapes[k][1]),
                                          2, shapes[k], false };
             struct line_findings found, wanted;
-            struct error_lines *lines;
+            struct line_sums *lines;
             draw(seed, 1, 0.5);
             for (size_t i = 0; i < field.n; i++)
-                if (seed >> i / ERROR_LINES_BLOCK % 4 & 1) z[i] = NAN;
+                if (seed >> i / LINE_SUMS_BLOCK % 4 & 1) z[i] = NAN;
             ck_assert_int_eq(error_lines_find(&wanted, &arena, &field).code, STATUS_OK);
-            ck_assert_int_eq(error_lines_open(&lines, &arena, &field).code, STATUS_OK);
-            for (size_t i = 0; i < field.n; i += ERROR_LINES_BLOCK) {
-                size_t count = field.n - i < ERROR_LINES_BLOCK ? field.n - i : ERROR_LINES_BLOCK;
-                (isnan(z[i]) ? error_lines_pass_over : error_lines_add)(lines, i, count);
+            ck_assert_int_eq(line_sums_open(&lines, &arena, &field).code, STATUS_OK);
+            for (size_t i = 0; i < field.n; i += LINE_SUMS_BLOCK) {
+                size_t count = field.n - i < LINE_SUMS_BLOCK ? field.n - i : LINE_SUMS_BLOCK;
+                (isnan(z[i]) ? line_sums_pass_over : line_sums_add)(lines, i, count);
             }
             error_lines_judge(&found, lines);
             ck_assert_double_eq(found.quotient, wanted.quotient);

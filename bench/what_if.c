@@ -265,8 +265,8 @@ struct status bench_what_steps(struct what_step *out, size_t *count, size_t most
     struct node *node;
     *count = 0;
     TRY(run(&evaluation, &node, bench, result, change, arena));
-    const struct node *last = node ? tape_step_of(node) : NULL;
-    for (const struct node *step = evaluation->tape.newest; step; step = step->older) {
+    const struct node *last = tape_step_of(node);
+    for (struct node *step = evaluation->tape.newest; step; step = step->older) {
         if (!step->primitive || tape_step_of(step) != step || *count == most) continue;
         size_t largest = 0;
         for (int i = 0; i < step->input_count; i++)

@@ -14,7 +14,6 @@
 #include "core/timestamp.h"
 #include "report/ci_reports.h"
 
-/* A pair of trees and where its results go. */
 /* Rows of all results. */
 struct tree_verdicts {
     size_t no, none;
@@ -26,6 +25,7 @@ static void add(struct tree_verdicts *to, size_t no, size_t none)
     to->none += none;
 }
 
+/* A pair of trees and where its results go. */
 struct pair {
     const char *npu_path, *bench_path, *output;
 };

@@ -242,8 +242,8 @@ void tape_one_kernel(struct tape *tape, const struct node *before, struct node *
 void tape_own_kernels(struct tape *tape, const struct node *before);
 /* A kernel returns the node, or what it was renamed or moved from. */
 void tape_returned(struct tape *tape, struct node *node);
-/* The step whose elements the node has, under its name or another and at their places or others; NULL for a leaf. */
-struct node *tape_step_of(const struct node *node);
+/* The step whose elements the node has, under its name or another and at their places or others; NULL for a leaf or NULL. */
+struct node *tape_step_of(struct node *node);
 
 /* ---- writing primitives ------------------------------------------------------------------- */
 
@@ -273,8 +273,8 @@ struct node *node_new_reader(struct tape *tape, const struct primitive *primitiv
 /* From here on large steps may be deferred. For evaluations that read the elements of what they have computed
  * only by the functions above; what they hand to node_new is read as a whole. */
 void tape_defer(struct tape *tape);
-extern size_t
-    tape_least_modelled; /* elements of a step of a model that may be; tests alone change it */
+/* Elements of a step of a model that may be deferred; tests alone change it. */
+extern size_t tape_least_modelled;
 
 /* May a step of n elements and `cost` additions each, on these inputs, be deferred? Inputs that are read at other
  * places than the step's own, or that make it too costly, are computed now. */

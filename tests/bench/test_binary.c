@@ -14,6 +14,7 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/binary_functions.h"
 #include "bench/primitives/cotangent.h"
+#include "bench/primitives/unary.h"
 #include "support/suite.h"
 
 static const char *filter;
@@ -364,6 +365,34 @@ START_TEST(partial_derivatives)
 }
 END_TEST
 
+/* A kernel may multiply c = 1e-42 with part of a slope of 1e30 first and lose what underflows: two subnormals times 1e30, half of one in
+ * the mean, whether the slope is exact or not. */
+START_TEST(products_by_slopes_lose_what_underflows)
+{
+    enum { N = 2 };
+    static const int64_t shape[1] = { N };
+    static float c[N] = { 1e-42f, 1 }, slopes[N] = { 1e30f, 1 };
+    bool typical = _i & 1, exact = _i & 2;
+    struct arena arena = { 0 };
+    struct tape tape;
+    struct tensor tensors[2];
+    tape_open(&tape, &arena, typical ? BENCH_MODEL_TYPICAL : BENCH_MODEL_WORST, false);
+    tensor_wrap(&tensors[0], c, DT_F32, 1, shape);
+    tensor_wrap(&tensors[1], slopes, DT_F32, 1, shape);
+    struct node *slope = node_leaf(&tape, &tensors[1], false);
+    if (!exact)
+        slope = node_multiply(&tape, slope, node_apply(&tape, "exp", node_scale(&tape, slope, 0)));
+    struct node *y = node_multiply_slope(&tape, node_leaf(&tape, &tensors[0], false), slope);
+    (void)node_values(&tape, y);
+    ck_assert(!tape_failed(&tape));
+    double lost = (typical ? 0.5 : 2) * 0x1p-149 * 1e30;
+    ck_assert_double_ge(node_error(y, 0), lost * (1 - 1e-6));
+    ck_assert_double_le(node_error(y, 0), 1.1 * lost);
+    ck_assert_double_le(node_error(y, 1), 1e-6);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(int count, char **arguments)
 {
     filter = count > 1 ? arguments[1] : NULL;
@@ -373,6 +402,7 @@ int main(int count, char **arguments)
     tcase_add_test(tests, values_and_bounds);
     tcase_add_test(tests, powers_of_inexact_numbers);
     tcase_add_test(tests, partial_derivatives);
+    tcase_add_loop_test(tests, products_by_slopes_lose_what_underflows, 0, 4);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

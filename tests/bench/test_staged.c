@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "bench/samples.h"
+#include "bench/tape/deviation.h"
+#include "bench/what_if.h"
 #include "support/suite.h"
 
 static struct arena arena;
@@ -158,6 +160,33 @@ START_TEST(one_step_has_no_stages)
 }
 END_TEST
 
+/* What a primitive makes on the walk back a kernel may hold in registers, but for what it returns. */
+START_TEST(gradients_of_primitives_are_one_kernel)
+{
+    enum { MOST = 32 };
+    const struct deviation unchanged = { .numbers = { 0 } };
+    struct what_step steps[MOST];
+    struct numbers numbers = { 5 };
+    struct bench *bench;
+    struct bench_output *gradients;
+    size_t count, inner = 0;
+    (void)open_output("Torch.rsqrt(bf16(20)[0.5..9])");
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    sample_cotangents(&sample.c.cotangents, bench, &arena, &numbers);
+    ck_assert_int_eq(bench_backward(&gradients, &count, bench, &sample.c.cotangents).code, 0);
+    ck_assert_int_eq(bench_what_steps(steps, &count, MOST, bench, (struct what_result){ true, 0 },
+                                      &(struct what_if){ .deviation = &unchanged }, &arena)
+                         .code,
+                     0);
+    ck_assert_uint_gt(count, 2);
+    for (size_t k = 0; k < count; k++) {
+        inner += steps[k].inner;
+        ck_assert(!(steps[k].inner && steps[k].last));
+    }
+    ck_assert_uint_gt(inner, 0);
+}
+END_TEST
+
 /* The gradient of a broadcast factor: products rounded before they are summed. */
 START_TEST(gradients_have_stages)
 {
@@ -248,6 +277,7 @@ int main(void)
     tcase_add_loop_test(tcase, staged_kernels_are_computed, 0, sizeof kernels / sizeof *kernels);
     tcase_add_test(tcase, masks_round_nothing);
     tcase_add_test(tcase, one_step_has_no_stages);
+    tcase_add_test(tcase, gradients_of_primitives_are_one_kernel);
     tcase_add_test(tcase, gradients_have_stages);
     tcase_add_test(tcase, wide_gradients_of_short_results_have_stages);
     tcase_add_test(tcase, wide_operands_are_cast);

@@ -24,8 +24,9 @@ static struct status staged_kernel(struct reference *reference, bool *can,
     look(context, values);
     return status_ok();
 }
-static bool with_kernel;         /* judge_staged knows that kernel */
-static double staged_spread = 1; /* and expects of staged results this many units */
+static bool with_kernel;             /* judge_staged knows that kernel */
+static double staged_spread = 1;     /* and expects of staged results this many units */
+static double fused_bound = 0x1p-10; /* a fused kernel is right to as many */
 
 /* Another start of the gradient, from which its elements are allowed four times as much. */
 static struct status four_times(struct reference *out, bool *can, struct reference *reference)
@@ -50,7 +51,8 @@ static struct judged judge_staged(double units, size_t nth,
     double unit = 0x1p-10;
     for (size_t i = 0; i < N; i++) {
         want[i] = 1 + unit * (double)(3 * i);
-        bound[i] = rms[i] = unit * 0x1p-10;
+        bound[i] = unit * fused_bound;
+        rms[i] = unit * 0x1p-10;
         staged[i] = 2 * unit;
         staged_rms[i] = staged_spread * unit;
         got[i] = (float)(want[i] + (i % nth ? 0 : i % 2 ? -units : units) * unit);
@@ -142,6 +144,20 @@ START_TEST(odd_errors_are_explained_by_their_kernel_alone)
 }
 END_TEST
 
+/* Where a fused kernel may be off by more than the errors no element tells one kernel from another: that explains nothing. */
+START_TEST(what_tells_no_kernels_apart_explains_nothing)
+{
+    fused_bound = 3;
+    ck_assert_int_eq(judge_staged(2, 1, NULL).verdict,
+                     VERDICT_WARNING); /* no kernel to compare with */
+    with_kernel = true;
+    staged_elements = 50;
+    ck_assert_int_eq(judge_staged(2, 1, NULL).verdict, VERDICT_ERROR);
+    with_kernel = false;
+    fused_bound = 0x1p-10;
+}
+END_TEST
+
 /* A start that does not explain the row leaves no trace: the limits of the evidence are those of the message. */
 START_TEST(a_start_that_explains_nothing_is_forgotten)
 {
@@ -197,6 +213,7 @@ int main(void)
     tcase_add_test(tcase, rounding_between_the_steps_is_a_warning);
     tcase_add_test(tcase, errors_that_no_kernel_gives_are_no_roundings);
     tcase_add_test(tcase, odd_errors_are_explained_by_their_kernel_alone);
+    tcase_add_test(tcase, what_tells_no_kernels_apart_explains_nothing);
     tcase_add_test(tcase, a_start_that_explains_nothing_is_forgotten);
     tcase_add_test(tcase, a_row_is_judged_by_the_others);
     suite_add_tcase(suite, tcase);

@@ -90,11 +90,12 @@ export class Results {
 
     // Everything that "why" is told from.
     async reason(row) {
-        const [evidence, message, metric] = await Promise.all([
-            this.evidence(row), this.columns.text("message", row), this.code_text("decided_by", row)]);
+        const [evidence, message, metric, got, want] = await Promise.all([
+            this.evidence(row), this.columns.text("message", row), this.code_text("decided_by", row),
+            this.columns.text("checksum", row), this.columns.text("bench_checksum", row)]);
         const decided = metric && this.columns.has(metric) ? { metric, value: (await this.numbers(row, [metric])).get(metric) ?? NaN } : null;
         const numbers = evidence || decided ? new Map() : await this.numbers(row, telling_metrics);
-        return { evidence, message, decided, telling: telling_numbers(numbers) };
+        return { evidence, message, decided, checksums: { got, want }, telling: telling_numbers(numbers) };
     }
 
     // Rows of the other inputs with the same name, by input; the k-th of equal names goes with the k-th.

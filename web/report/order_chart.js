@@ -13,7 +13,7 @@ import { verdict_class, verdict_shown } from "../common/verdicts.js";
 
 const stretches = 900, most_inputs = 8, least = 1e-6, most = 1e6;
 
-// Points { x: row of the input, y } by verdict, at most one per stretch and verdict. `values` may have NaN and
+// Points { x: row of the input, y, value } by verdict, at most one per stretch and verdict. `values` may have NaN and
 // infinities, which are drawn at the upper edge; what is next to nothing is drawn at the lower one.
 export function order_points(values, codes, verdicts, first, rows) {
     const length = Math.max(1, Math.ceil(rows / stretches));
@@ -26,9 +26,15 @@ export function order_points(values, codes, verdicts, first, rows) {
             if (held === undefined || values[row] > values[held]) best.set(codes[row], row);
         }
         for (const [code, row] of best)
-            points.get(verdicts[code]).push({ x: row - first, y: Math.min(most, Math.max(least, Math.abs(values[row]))) });
+            points.get(verdicts[code]).push({ x: row - first, y: Math.min(most, Math.max(least, Math.abs(values[row]))), value: values[row] });
     }
     return points;
+}
+
+// What is beyond an edge is drawn on it.
+export function tick_text(value) {
+    const edge = value === least ? "≤ " : value === most ? "≥ " : "";
+    return Number.isInteger(Math.log10(value)) ? edge + number_text(value, 2) : "";
 }
 
 function order_configuration(points, line, open_row, axis) {
@@ -49,11 +55,11 @@ function order_configuration(points, line, open_row, axis) {
             onClick: (event, hit) => { if (hit.length) open_row(datasets[hit[0].datasetIndex].data[hit[0].index].x); },
             scales: {
                 x: { type: "linear", min: ends[0], max: Math.max(ends[1], ends[0] + 1), title: { display: true, text: words("order axis") }, grid: { display: false }, ticks: { precision: 0, maxTicksLimit: 12 } },
-                y: { type: "logarithmic", title: { display: true, text: axis }, ticks: { maxTicksLimit: 7, callback: (value) => Number.isInteger(Math.log10(value)) ? number_text(value, 2) : "" } },
+                y: { type: "logarithmic", min: least, suggestedMax: 1e-3, title: { display: true, text: axis }, ticks: { maxTicksLimit: 7, callback: tick_text } },
             },
             plugins: {
                 legend: { position: "bottom", labels: { usePointStyle: true, boxWidth: 8, boxHeight: 8, filter: (item) => item.text !== "limit" } },
-                tooltip: { callbacks: { label: (item) => `${item.dataset.label} · ${item.raw.x + 1} · ${number_text(item.raw.y)}` } },
+                tooltip: { callbacks: { label: (item) => `${item.dataset.label} · ${item.raw.x + 1} · ${number_text(item.raw.value)}` } },
             },
         },
     };

@@ -155,7 +155,8 @@ function verdicts_panel(results, actions) {
     });
     const line = (label, counts) => element("tr", {}, element("th", { scope: "row" }, label),
         verdict_shown.map((verdict) => element("td", { class: "numeric" }, count_text(counts[verdict_order.indexOf(verdict)]))));
-    return panel(words("verdicts"), words("by output"), element("div", { class: "tiles" }, tiles), verdict_bar(all),
+    const counted = results.inputs.some(({ kind }) => kind === "dumps") ? "by input and output" : "by output";
+    return panel(words("verdicts"), words(counted), element("div", { class: "tiles" }, tiles), verdict_bar(all),
         element("table", { class: "plain small-table" },
             element("thead", {}, element("tr", {}, element("th", {}), verdict_shown.map((verdict) => element("th", { class: "numeric" }, verdict_words(verdict))))),
             element("tbody", {}, line(words("calls forward"), calls[0]), line(words("calls backward"), calls[1]))));

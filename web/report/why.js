@@ -42,19 +42,24 @@ function worst_sentence(evidence) {
     return words("why.worst", { index: typeof worst.at === "string" ? worst.at : worst.index, want: number_text(worst.want, 6), got: number_text(worst.got, 6) });
 }
 
+function checksums_sentence({ got, want }) {
+    return got && want && got !== want ? words("why.checksums", { got, want }) : "";
+}
+
 // What the files say, and the numbers that say most where there is no limit to name.
-function message_sentence(message, telling) {
-    const text = message.replace(/\s+/g, " ").trim();
+function message_sentence(message, checksums, telling) {
+    const text = message.replace(/\s+/g, " ").trim() || checksums_sentence(checksums);
     const numbers = telling.map(({ metric, value }) => words("why.metric", { metric: capital(metric_words(metric)), value: number_text(value) }));
     return [text, ...numbers].filter(Boolean).join(words("sentence gap")) || words("why.unknown");
 }
 
-// evidence: of the row, or null; message: of the row; decided: { metric, value } or null; telling: a list of such
-export function why_sentence({ evidence, message, decided, telling = [] }) {
+// evidence: of the row, or null; message: of the row; decided: { metric, value } or null; checksums: { got, want }, "" without; telling: a
+// list of { metric, value }
+export function why_sentence({ evidence, message, decided, checksums = {}, telling = [] }) {
     const limit = evidence ? deciding_limit(evidence) : null;
     if (limit) return [limit_sentence(limit), worst_sentence(evidence)].filter(Boolean).join(words("sentence gap"));
     if (decided) return words("why.decided", { metric: capital(metric_words(decided.metric)), value: number_text(decided.value) });
-    return message_sentence(message, telling);
+    return message_sentence(message, checksums, telling);
 }
 
 // What a failing row looks like, likeliest first: [{ mistake, class, explains, exact, close, elements }] with NaN for

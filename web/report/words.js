@@ -59,6 +59,7 @@ export const report_words = {
     "files": ["Files", "文件"],
     "verdicts": ["Verdicts", "结论"],
     "by output": ["by output", "按输出"],
+    "by input and output": ["by input and output", "按输入和输出"],
     "calls forward": ["calls, forward", "调用，前向"],
     "calls backward": ["calls, backward", "调用，反向"],
     "no reason": ["no reason given", "未说明原因"],
@@ -215,6 +216,7 @@ export const report_words = {
     "why.metric": ["{metric} is {value}.", "{metric}为 {value}。"],
     "why.decided": ["{metric} is beyond its limit ({value}).", "{metric}超过限值（{value}）。"],
     "why.bench": ["Reference value missing on one side.", "一侧缺少参考值。"],
+    "why.checksums": ["The checksums differ: {got} instead of {want}.", "校验值不一致：得到 {got}，应为 {want}。"],
     "why.unknown": ["The files do not say why.", "文件未说明原因。"],
     "times": ["{n} ×", "{n} 倍"],
 

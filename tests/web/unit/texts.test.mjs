@@ -11,9 +11,16 @@ if (!globalThis.navigator) globalThis.navigator = { language: "en" };
 const { language_start, words } = await import("../../../web/common/language.js");
 const { why_sentence } = await import("../../../web/report/why.js");
 const { histogram_bins } = await import("../../../web/report/detail_view.js");
+const { order_points, tick_text } = await import("../../../web/report/order_chart.js");
 const { stack_lines } = await import("../../../web/report/model.js");
 const { metric_ids, telling_numbers } = await import("../../../web/report/metrics.js");
 language_start(report_words);
+
+test("what is beyond an edge of the chart of errors is drawn on it and told as it is", () => {
+    const points = order_points([0, 0.5, Infinity, NaN], [0, 0, 0, 0], ["pass"], 0, 4).get("pass");
+    assert.deepEqual(points, [{ x: 0, y: 1e-6, value: 0 }, { x: 1, y: 0.5, value: 0.5 }, { x: 2, y: 1e6, value: Infinity }]);
+    assert.deepEqual([1e-6, 0.001, 0.002, 1e6].map(tick_text), ["≤ 1e-6", "0.001", "", `≥ ${number_text(1e6)}`]);
+});
 
 test("the numbers that say most", () => {
     const told = (numbers) => telling_numbers(new Map(Object.entries(numbers))).map(({ metric, value }) => [metric, value]);
@@ -84,6 +91,9 @@ test("why, in one sentence", () => {
     assert.equal(why_sentence({ evidence: { limits: [] }, message: "the kernel\n crashed ", decided: null }), "the kernel crashed");
     assert.equal(why_sentence({ evidence: null, message: "", decided: { metric: "rmse_quotient", value: 3 } }), "Rms error, NPU/GPU is beyond its limit (3).");
     assert.equal(why_sentence({ evidence: null, message: "", decided: null }), "The files do not say why.");
+    assert.equal(why_sentence({ evidence: null, message: "", decided: null, checksums: { got: "f4dbdf21", want: "8d1db23b" } }),
+        "The checksums differ: f4dbdf21 instead of 8d1db23b.");
+    assert.equal(why_sentence({ evidence: null, message: "", decided: null, checksums: { got: "f4dbdf21", want: "f4dbdf21" } }), "The files do not say why.");
     assert.equal(why_sentence({ evidence: null, message: "look", decided: null, telling: [{ metric: "max_relative_error", value: 0.5 }] }), "look Max relative error is 0.5.");
     // Evidence of another form is no reason to fail.
     assert.equal(why_sentence({ evidence: { limits: 7, kinds: 3, "worst relative": 9 }, message: "m", decided: null }), "m");
